@@ -17,12 +17,14 @@ if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
 }
 
 /**
- * Whether dist/ is there and, in a clone, newer than src/. New versions of packages are left to `npm start`: npm also rewrites
- * package-lock.json without a change.
+ * Whether dist/ is there and, in a clone, newer than what is bundled in it. New versions of packages are left to `npm start`:
+ * npm also rewrites package-lock.json without a change.
  */
 function isBuildFresh() {
   const built = modified('dist/sources')
-  return existsSync(join(root, 'dist/main.js')) && newestSource('src', built) <= built
+  /** @param {string} folder */
+  const isOlder = (folder) => newestSource(folder, built) <= built
+  return existsSync(join(root, 'dist/main.js')) && isOlder('src') && isOlder('clients/js/src')
 }
 
 /** @param {string} path */

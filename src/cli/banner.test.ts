@@ -77,7 +77,8 @@ describe('banner', () => {
     baseUrl: '',
     domains: ['a.test'],
     dataLocation: './data',
-    payments: 'manual',
+    shop: false,
+    isTestShop: false,
     command: 'mayfly',
   }
 
@@ -104,9 +105,9 @@ describe('banner', () => {
 
   test('shows the shop, and whether it is a test shop', () => {
     expect(banner(facts).join('\n')).not.toContain('pricing')
-    const shop = (payments: string) => banner({ ...facts, payments }).join('\n')
-    expect(shop('stripe')).toMatch(/Shop {5}http:\/\/localhost:8081\/pricing$/m)
-    expect(shop('fake')).toMatch(/pricing {4}test shop: no real payments$/m)
+    const shop = (isTestShop: boolean) => banner({ ...facts, shop: true, isTestShop }).join('\n')
+    expect(shop(false)).toMatch(/Shop {5}http:\/\/localhost:8081\/pricing$/m)
+    expect(shop(true)).toMatch(/pricing {4}test shop: no real payments$/m)
   })
 
   test('lists three domains and counts the rest', () => {

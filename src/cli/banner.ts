@@ -73,8 +73,9 @@ interface BannerOptions {
   domains: readonly string[]
   /** Data directory, or URL of the database. */
   dataLocation: string
-  /** Payment provider. */
-  payments: string
+  /** Whether plans are sold online. */
+  shop: boolean
+  isTestShop: boolean
   /** How to run the CLI. */
   command: string
 }
@@ -85,7 +86,8 @@ export function banner({
   baseUrl,
   domains,
   dataLocation,
-  payments,
+  shop,
+  isTestShop,
   command,
 }: BannerOptions): string[] {
   const url = baseUrl || endpoints.url
@@ -98,7 +100,7 @@ export function banner({
     `  SMTP     ${endpoints.smtpHost}:${endpoints.smtpPort}`,
     `  Domains  ${shortList(domains)}`,
     `  Data     ${dataLocation}`,
-    ...(payments === 'manual' ? [] : [`  Shop     ${url}/pricing${SHOP_NOTES[payments] ?? ''}`]),
+    ...(shop ? [`  Shop     ${url}/pricing${isTestShop ? TEST_SHOP : ''}`] : []),
     '',
     `To see mail arrive, open the page or run:  ${command} inbox`,
     'Or paste these commands to create a mailbox, send it a mail and list it:',
@@ -108,7 +110,7 @@ export function banner({
   ]
 }
 
-const SHOP_NOTES: Record<string, string> = { fake: '    test shop: no real payments' }
+const TEST_SHOP = '    test shop: no real payments'
 
 /** Only a POSIX shell and curl. */
 function sampleCommands({ url, smtpHost, smtpPort }: Endpoints): string[] {

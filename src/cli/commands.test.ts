@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { operatorFixture } from '../../test/kit/app/operator.ts'
+import { shopFixture } from '../../test/kit/shop/commands.ts'
 import { PLANS } from '../shared/plan.ts'
-import { shopFixture } from '../shop/testing/commands.ts'
-import { type CliActions, run } from './commands.ts'
-import { operatorFixture } from './testing/operator.ts'
+import { type CliContext, run } from './commands.ts'
 
 // Whole command lines on real stores. In a process of its own: test/cli.test.ts.
 
@@ -21,17 +21,18 @@ async function command(...args: string[]) {
   vi.spyOn(console, 'log').mockImplementation((line) => void out.push(line))
   vi.spyOn(console, 'error').mockImplementation((line) => void err.push(line))
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => err.push(text) > 0)
-  const actions: Partial<CliActions> = {
+  const { store, now } = operator.deps()
+  const context = {
     version: '1',
-    plans: () => PLANS,
-    withDomains: (operation) => operation(operator.store),
-    withOperatorStore: (operation) => operation(operator.deps()),
-    withKeys(operation) {
+    config: () => ({ plans: PLANS }),
+    withMail: (operation: (mail: typeof store) => Promise<void>) => operation(store),
+    withShop(operation: (keys: typeof shop.store) => Promise<void>) {
       opened = true
-      return operation(shop.deps())
+      return operation(shop.store)
     },
+    now,
   }
-  const status = await run(args, actions as CliActions)
+  const status = await run(args, context as unknown as CliContext)
   return { status, out, err: err.join('\n') }
 }
 
@@ -45,7 +46,7 @@ describe('a command that fails prints one clear line and nothing else', () => {
     ['domain add box.test', 1, 'box.test already exists'],
     ['domain remove nowhere.test', 1, 'nowhere.test is not one of our domains'],
     ['domain activate no_name', 2, '"no_name" is not a domain name'],
-    ['domain add x.test --ttl 1s', 2, '--ttl "1s"'],
+    ['domain add x.test --ttl 1s', 2, 'ttl: must be from 1m'],
     ['domain add', 2, "missing required argument 'name'"],
     ['domain ad x.test', 2, "unknown command 'ad'"],
     ['domain list --jsn', 2, "unknown option '--jsn'"],

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { type CliActions, run } from './commands.ts'
+import { type CliContext, run } from './commands.ts'
 import type { Moved } from './migrate.ts'
 
 const SAME: Moved = {
@@ -16,14 +16,14 @@ async function command(args: string[], moved: Moved = SAME) {
   vi.spyOn(console, 'log').mockImplementation((line) => void out.push(line))
   vi.spyOn(console, 'error').mockImplementation((line) => void err.push(line))
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => err.push(String(text)) > 0)
-  const actions: Pick<CliActions, 'version' | 'migrate'> = {
+  const actions: Pick<CliContext, 'version' | 'migrate'> = {
     version: '1',
     async migrate(move) {
       moves.push(move)
       return moved
     },
   }
-  const status = await run(['migrate', ...args], actions as CliActions)
+  const status = await run(['migrate', ...args], actions as CliContext)
   return { status, moves, out, err: err.join('\n') }
 }
 

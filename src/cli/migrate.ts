@@ -4,7 +4,7 @@ import { openProgress, type Progress } from './progress.ts'
 
 export interface Moved {
   tables: { name: string; rows: number; same: boolean }[]
-  /** Of mail, compressed. */
+  /** Bytes of mail, compressed. */
   bytes: number
 }
 

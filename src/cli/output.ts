@@ -28,7 +28,7 @@ export function printJson(value: unknown, print: Print, indent = 2): void {
   print(printableLines(JSON.stringify(value, null, indent)))
 }
 
-/** Of a terminal. */
+/** Columns of a terminal. */
 const MAX_WIDTH = 100
 const MIN_WRAPPED = 16
 

@@ -1,23 +1,21 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../test/support/app.ts'
-import { type GmailApp, startGmailApp } from '../../test/support/gmail-app.ts'
-import { problemFault, request, requestFrom, sendRaw } from '../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
-import { openServerWithManualClock } from '../../test/support/manual-clock.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../../test/kit/app/app.ts'
+import { type GmailApp, startGmailApp } from '../../test/kit/gmail/gmail-app.ts'
+import { problemFault, request, requestFrom, sendRaw } from '../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/kit/http/http-server.ts'
 import {
   dashboardQueries,
   labelsIn,
   labelsServed,
   metricsIn,
   readAlerts,
-} from '../../test/support/monitoring-files.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../test/support/trusted-proxy.ts'
-import { waitUntil } from '../../test/support/wait-until.ts'
+} from '../../test/kit/http/monitoring-files.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../test/kit/http/trusted-proxy.ts'
+import { openServerWithManualClock } from '../../test/kit/manual-clock.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { Problem } from '../base/problem.ts'
-import type { RouteDeps } from './deps.ts'
-import { readyzRoute } from './health.ts'
-import type { HttpRequest } from './server/route.ts'
+import { type HealthDeps, readyzRoute } from './health.ts'
+import type { HttpRequest } from './server/request.ts'
 
 const REASON = '3 MB of disk are free'
 const ADMIN = { authorization: 'Bearer secret' }
@@ -47,8 +45,8 @@ afterAll(async () => {
 describe('/livez', () => {
   describe('200', () => {
     test('the process is live even if it is not ready', async () => {
-      assert.deepEqual((await request(`${app.url}/livez`)).body, { status: 'success' })
-      assert.deepEqual((await request(`${notReady.url}/livez`)).body, { status: 'success' })
+      expect((await request(`${app.url}/livez`)).body).toStrictEqual({ status: 'success' })
+      expect((await request(`${notReady.url}/livez`)).body).toStrictEqual({ status: 'success' })
     })
   })
 })
@@ -56,7 +54,7 @@ describe('/livez', () => {
 describe('/readyz', () => {
   describe('200', () => {
     test('the service is ready if mail can be stored', async () => {
-      assert.deepEqual((await request(`${app.url}/readyz`)).body, { status: 'success' })
+      expect((await request(`${app.url}/readyz`)).body).toStrictEqual({ status: 'success' })
     })
 
     test('warnings are returned, only to the operator if an admin token is configured', async () => {
@@ -71,7 +69,7 @@ describe('/readyz', () => {
         [closed.url, ADMIN, { ...withWarnings, client: null }],
       ] as const) {
         const response = await request(`${url}/readyz`, { headers })
-        assert.deepEqual([response.status, response.body], [200, body])
+        expect([response.status, response.body]).toStrictEqual([200, body])
       }
       await open.stop()
       await closed.stop()
@@ -80,9 +78,9 @@ describe('/readyz', () => {
     test('a failing Gmail account does not affect readiness, and the operator sees each account', async () => {
       await gmail.session({ gmail_auto: '1' })
       const anonymous = await request(`${gmail.url}/readyz`)
-      assert.deepEqual([anonymous.status, anonymous.body], [200, { status: 'success' }])
+      expect([anonymous.status, anonymous.body]).toStrictEqual([200, { status: 'success' }])
       const operator = await request(`${gmail.url}/readyz`, { headers: ADMIN })
-      assert.deepEqual(operator.body, {
+      expect(operator.body).toStrictEqual({
         status: 'success',
         client: null,
         gmail_accounts: [
@@ -108,25 +106,25 @@ describe('/readyz', () => {
   describe('503', () => {
     test('the reason is returned if mail cannot be stored', async () => {
       const response = await request(`${notReady.url}/readyz`)
-      assert.deepEqual([response.status, response.body['message']], [503, REASON])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['message']]).toStrictEqual([503, REASON])
+      expect(problemFault(response)).toBeUndefined()
     })
 
     test('the reason is returned only to the operator if an admin token is configured', async () => {
       const anonymous = await request(`${withAdminToken.url}/readyz`)
-      assert.equal(anonymous.status, 503)
-      assert.doesNotMatch(anonymous.text, /disk/)
+      expect(anonymous.status).toBe(503)
+      expect(anonymous.text).not.toMatch(/disk/)
       const wrong = await request(`${withAdminToken.url}/readyz`, {
         headers: { authorization: 'Bearer secre' },
       })
-      assert.doesNotMatch(wrong.text, /disk/)
+      expect(wrong.text).not.toMatch(/disk/)
       const operator = await request(`${withAdminToken.url}/readyz`, { headers: ADMIN })
-      assert.equal(operator.body['message'], REASON)
+      expect(operator.body['message']).toBe(REASON)
     })
   })
   describe('503 while shutting down', () => {
     test('the service is not ready, whatever the state of the store', async () => {
-      const deps = { draining: () => true } as RouteDeps
+      const deps = { draining: () => true } as HealthDeps
       const httpRequest: HttpRequest = {
         method: 'GET',
         headers: {},
@@ -145,7 +143,7 @@ describe('/readyz', () => {
       }
       const stopping = (error: unknown) =>
         error instanceof Problem && error.code === 'shutting_down'
-      await assert.rejects(readyzRoute.handle({}, deps, httpRequest), stopping)
+      await expect(readyzRoute.handle({}, deps, httpRequest)).rejects.toSatisfy(stopping)
     })
   })
   describe('429', () => {
@@ -153,7 +151,7 @@ describe('/readyz', () => {
       const request = 'GET /readyz HTTP/1.1\r\nHost: x\r\n'
       const flood = `${`${request}\r\n`.repeat(600)}${request}Connection: close\r\n\r\n`
       const received = await sendRaw(app.httpPort, flood, { from: PROXY })
-      assert.equal(received.split('HTTP/1.1 200 ').length - 1, 601)
+      expect(received.split('HTTP/1.1 200 ').length - 1).toBe(601)
     })
 
     test('a rate-limited client can still call readyz', async () => {
@@ -161,8 +159,8 @@ describe('/readyz', () => {
       const headers = { 'x-forwarded-for': newClient() }
       const from = (path: string) => requestFrom(server.port, PROXY, { path, headers })
       const responses = await Promise.all(Array.from({ length: 201 }, () => from('/api/domains')))
-      assert.ok(responses.some(({ status }) => status === 429))
-      assert.equal((await from('/readyz')).status, 200)
+      expect(responses.some(({ status }) => status === 429)).toBeTruthy()
+      expect((await from('/readyz')).status).toBe(200)
     })
   })
 })
@@ -174,18 +172,16 @@ describe('/metrics', () => {
       await request(`${app.url}/api/check-mail`)
       await request(`${app.url}/api/nothing?token=canary`)
       const { text, headers } = await request(`${app.url}/metrics`)
-      assert.match(headers.get('content-type') ?? '', /^text\/plain/)
-      assert.match(
-        text,
+      expect(headers.get('content-type') ?? '').toMatch(/^text\/plain/)
+      expect(text).toMatch(
         /^mayfly_http_requests_total\{route="\/api\/domains",status="2xx"\} [1-9]/m,
       )
-      assert.match(
-        text,
+      expect(text).toMatch(
         /^mayfly_http_requests_total\{route="\/api\/check-mail",status="4xx"\} [1-9]/m,
       )
-      assert.match(text, /^mayfly_http_requests_total\{route="none",status="4xx"\} [1-9]/m)
-      assert.match(text, /^mayfly_http_waiting 0$/m)
-      assert.doesNotMatch(text, /canary/)
+      expect(text).toMatch(/^mayfly_http_requests_total\{route="none",status="4xx"\} [1-9]/m)
+      expect(text).toMatch(/^mayfly_http_waiting 0$/m)
+      expect(text).not.toMatch(/canary/)
     })
 
     test('every metric of the dashboard and the alerts is served, with its labels', async () => {
@@ -197,14 +193,14 @@ describe('/metrics', () => {
       await waitUntil(async () => (await ofGmail()).includes('mayfly_check_status{'))
       const texts = [await ofGmail(), (await request(`${app.url}/metrics`)).text]
       const served = [...(texts[0] ?? '').matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
-      assert.equal(new Set(served).size, served.length, 'each is served once')
+      expect(new Set(served).size, 'each is served once').toBe(served.length)
       const named = metricsIn(queries)
-      assert.ok(named.length > 15)
-      assert.deepEqual(new Set(named).difference(new Set(served)), new Set())
+      expect(named.length).toBeGreaterThan(15)
+      expect(new Set(named).difference(new Set(served))).toStrictEqual(new Set())
       const samples = new Set(texts.flatMap(labelsServed))
       const missing = queries.flatMap(labelsIn).filter((label) => !samples.has(label))
-      assert.deepEqual(missing, [])
-      assert.ok(queries.flatMap(labelsIn).length > 30)
+      expect(missing).toStrictEqual([])
+      expect(queries.flatMap(labelsIn).length).toBeGreaterThan(30)
     })
 
     test('times, levels and the certificate have values', async () => {
@@ -219,25 +215,25 @@ describe('/metrics', () => {
         'process_resident_memory_bytes',
       ]) {
         const value = text.split('\n').find((line) => line.startsWith(`${sample} `))
-        assert.ok(Number(value?.split(' ').at(-1)) > 0, `${sample}: ${value}`)
+        expect(Number(value?.split(' ').at(-1)), `${sample}: ${value}`).toBeGreaterThan(0)
       }
-      assert.match(text, /^mayfly_sweep_lag_seconds 0$/m)
-      assert.match(text, /^mayfly_live_sessions \d+$/m)
+      expect(text).toMatch(/^mayfly_sweep_lag_seconds 0$/m)
+      expect(text).toMatch(/^mayfly_live_sessions \d+$/m)
     })
 
     test('Gmail accounts are counted once per state, whatever the number of threads', async () => {
       const { text } = await request(`${gmail.url}/metrics`, { headers: ADMIN })
-      assert.deepEqual(text.match(/^mayfly_gmail_accounts.*$/gm), [
+      expect(text.match(/^mayfly_gmail_accounts.*$/gm)).toStrictEqual([
         'mayfly_gmail_accounts{health="starting"} 0',
         'mayfly_gmail_accounts{health="ok"} 1',
         'mayfly_gmail_accounts{health="slow"} 0',
         'mayfly_gmail_accounts{health="failing"} 1',
       ])
-      assert.doesNotMatch(text, /@gmail|login/)
+      expect(text).not.toMatch(/@gmail|login/)
     })
 
     test('the operator can read metrics if an admin token is configured', async () => {
-      assert.equal((await request(`${withAdminToken.url}/metrics`, { headers: ADMIN })).status, 200)
+      expect((await request(`${withAdminToken.url}/metrics`, { headers: ADMIN })).status).toBe(200)
     })
   })
 
@@ -247,11 +243,11 @@ describe('/metrics', () => {
         const response = await request(`${withAdminToken.url}/metrics`, {
           headers: headers as Record<string, string>,
         })
-        assert.deepEqual([response.status, response.body['code']], [401, 'invalid_token'])
-        assert.equal(problemFault(response), undefined)
+        expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+        expect(problemFault(response)).toBeUndefined()
       }
       const inQuery = await request(`${withAdminToken.url}/metrics?token=secret`)
-      assert.equal(inQuery.status, 401, 'an admin token never travels in an address')
+      expect(inQuery.status, 'an admin token never travels in an address').toBe(401)
     })
   })
 
@@ -268,22 +264,18 @@ describe('/metrics', () => {
       })
       const [client, other] = [newClient(), newClient()]
       for (let wrong = 0; wrong < 20; wrong += 1) {
-        assert.equal((await getMetrics(server.port, client, `guess${wrong}`)).status, 401)
+        expect((await getMetrics(server.port, client, `guess${wrong}`)).status).toBe(401)
       }
       for (const token of ['guess', 'secret']) {
         const refused = await getMetrics(server.port, client, token)
-        assert.deepEqual([refused.status, refused.body['code']], [429, 'rate_limited'])
-        assert.equal(problemFault(refused), undefined)
+        expect([refused.status, refused.body['code']]).toStrictEqual([429, 'rate_limited'])
+        expect(problemFault(refused)).toBeUndefined()
       }
       const readyz = { path: '/readyz', headers: { 'x-forwarded-for': client } }
-      assert.equal(
-        (await requestFrom(server.port, PROXY, readyz)).status,
-        200,
-        'no token, no guess',
-      )
-      assert.equal((await getMetrics(server.port, other, 'secret')).status, 200)
+      expect((await requestFrom(server.port, PROXY, readyz)).status, 'no token, no guess').toBe(200)
+      expect((await getMetrics(server.port, other, 'secret')).status).toBe(200)
       passSeconds(6)
-      assert.equal((await getMetrics(server.port, client, 'secret')).status, 200)
+      expect((await getMetrics(server.port, client, 'secret')).status).toBe(200)
     })
 
     test('the right token does not count towards the limit', async () => {
@@ -292,7 +284,7 @@ describe('/metrics', () => {
       const responses = await Promise.all(
         Array.from({ length: 210 }, () => getMetrics(server.port, client, 'secret')),
       )
-      assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200])
+      expect([...new Set(responses.map(({ status }) => status))]).toStrictEqual([200])
     })
   })
 })

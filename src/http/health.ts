@@ -1,34 +1,26 @@
 import { Type } from 'typebox'
 import type { Awaitable } from '../base/awaitable.ts'
 import { notReadyReason } from '../base/jobs/outage.ts'
-import { unlessFailing } from '../base/jobs/repeat.ts'
 import { Problem } from '../base/problem.ts'
+import type { AccountsDeps } from '../gmail/accounts.ts'
+import { accountReadiness, readAccountReadiness } from '../gmail/health.ts'
 import { hasAdminToken, isOperatorRequest, isRateLimited } from './server/credentials.ts'
 import type { ServerDeps } from './server/deps.ts'
 import { takeRate } from './server/rates.ts'
+import type { HttpRequest } from './server/request.ts'
 import { contentResponse, success } from './server/response.ts'
-import { type HttpRequest, route } from './server/route.ts'
+import { route } from './server/route.ts'
 import { successSchema } from './server/schemas.ts'
 
-const HEALTHS = ['starting', 'ok', 'slow', 'failing'] as const
-type AccountHealth = (typeof HEALTHS)[number]
-
-interface AccountStatus {
-  id: number
-  email: string
-  health: AccountHealth
-  reason: string
-  aliases: number
-}
-
-export interface HealthDeps extends ServerDeps {
+interface OwnDeps extends ServerDeps {
   store: { storageFault(): Awaitable<{ reason: string } | undefined> }
   /** Prometheus text of the whole process. */
   metrics(): Promise<string>
   /** Problems the operator should know about that do not stop the service. */
   warnings(): Promise<string[]>
-  accountStatuses(): Promise<AccountStatus[]>
 }
+
+export type HealthDeps = OwnDeps & AccountsDeps
 
 export const livezRoute = route({
   method: 'GET',
@@ -64,17 +56,7 @@ export const readyzRoute = route({
           'Problems that do not stop mail, such as a system clock that jumped ahead, which pauses the deletion of expired mail, or a ledger of addresses that is incomplete after a restore.',
       }),
     ),
-    gmail_accounts: Type.Optional(
-      Type.Array(
-        Type.Object({
-          id: Type.Integer({ examples: [1] }),
-          email: Type.String({ examples: ['someone@gmail.com'] }),
-          health: Type.String({ description: 'starting, ok, slow or failing', examples: ['ok'] }),
-          reason: Type.String({ description: 'What is wrong; empty if nothing is.' }),
-          aliases: Type.Integer({ examples: [12] }),
-        }),
-      ),
-    ),
+    ...accountReadiness,
   }),
   problems: ['overloaded', 'shutting_down'],
   operator: true,
@@ -88,11 +70,10 @@ export const readyzRoute = route({
     }
     if (!isOperator) return success({})
     const warnings = await deps.warnings()
-    const accounts = await deps.accountStatuses()
     return success({
       ...(request.headers.authorization === undefined ? {} : { client: request.client ?? null }),
       ...(warnings.length > 0 ? { warnings } : {}),
-      ...(accounts.length > 0 ? { gmail_accounts: accounts } : {}),
+      ...(await readAccountReadiness(deps)),
     })
   },
 })
@@ -124,25 +105,7 @@ export const metricsRoute = route({
     if (!(await isOperatorRequest(deps, request))) {
       throw new Problem('invalid_token', 'Send the admin token as Authorization: Bearer.')
     }
-    const [text, accounts] = await Promise.all([
-      deps.metrics(),
-      unlessFailing(deps.log, () => deps.accountStatuses()),
-    ])
-    const lines = `${text}${accounts ? accountMetrics(accounts) : ''}`
-    return contentResponse(PROMETHEUS_TEXT, lines, { 'cache-control': 'no-store' })
+    const text = await deps.metrics()
+    return contentResponse(PROMETHEUS_TEXT, text, { 'cache-control': 'no-store' })
   },
 })
-
-/** Computed on request: the store has it for the whole installation, and gauges of several threads would be summed. */
-function accountMetrics(accounts: readonly { health: AccountHealth }[]): string {
-  const lines = HEALTHS.map((health) => {
-    const count = accounts.filter((account) => account.health === health).length
-    return `mayfly_gmail_accounts{health="${health}"} ${count}`
-  })
-  return [
-    '# HELP mayfly_gmail_accounts Active Gmail accounts by health',
-    '# TYPE mayfly_gmail_accounts gauge',
-    ...lines,
-    '',
-  ].join('\n')
-}

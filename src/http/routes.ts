@@ -1,6 +1,7 @@
 import { mailboxRoutes } from '../admin/api/mailboxes.ts'
 import { overviewRoutes } from '../admin/api/overview.ts'
 import { signInRoutes } from '../admin/api/sign-in.ts'
+import { adminPageRoute } from '../admin/pages.ts'
 import { blockRoutes } from '../blocks/admin.ts'
 import { checkRoutes } from '../doctor/admin.ts'
 import { domainRoutes } from '../domains/admin.ts'
@@ -25,21 +26,16 @@ import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../sh
 import { plansRoute } from '../shop/api/plans.ts'
 import { fakePayRoutes, shopPageRoutes } from '../shop/pages.ts'
 import { webhookAdminRoutes } from '../webhooks/admin.ts'
-import { webhookActionRoutes } from '../webhooks/api/actions.ts'
-import { webhookRoutes } from '../webhooks/api/webhooks.ts'
-import type { RouteDeps } from './deps.ts'
+import { webhookRoutes } from '../webhooks/api.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './health.ts'
-import { adminPageRoute, pageRoutes } from './pages/app-pages.ts'
+import { pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
-import type { RequiresDeps, Route } from './server/route.ts'
-
-type AnyRoute = Route & RequiresDeps<RouteDeps>
 
 /** In the order of the documentation. */
-export const documentedRoutes: readonly AnyRoute[] = [
+export const documentedRoutes = [
   domainsRoute,
   createSessionRoute,
   checkMailRoute,
@@ -55,7 +51,6 @@ export const documentedRoutes: readonly AnyRoute[] = [
   usageRoute,
   rollKeyRoute,
   ...webhookRoutes,
-  ...webhookActionRoutes,
   plansRoute,
   checkoutRoute,
   orderRoute,
@@ -66,7 +61,7 @@ export const documentedRoutes: readonly AnyRoute[] = [
   metricsRoute,
 ]
 
-export const routes: readonly AnyRoute[] = [
+export const routes = [
   ...documentedRoutes,
   mcpRoute,
   ...pageRoutes,
@@ -79,7 +74,7 @@ export const routes: readonly AnyRoute[] = [
 ]
 
 /** Exist only if an admin token is configured. */
-export const adminRoutes: readonly AnyRoute[] = [
+export const adminRoutes = [
   adminPageRoute,
   ...signInRoutes,
   ...overviewRoutes,

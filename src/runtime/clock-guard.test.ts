@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type ClockState, nextClockState } from './clock-guard.ts'
 
 const MINUTE = 60_000
@@ -85,7 +84,7 @@ for (const [name, steps] of CASES) {
       sample.wallMs += wall * MINUTE
       sample.monotonicMs += monotonic * MINUTE
       state = nextClockState(state, sample)
-      assert.equal(state.jumpedMs === undefined, trusted)
+      expect(state.jumpedMs === undefined).toBe(trusted)
     }
   })
 }

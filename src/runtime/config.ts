@@ -1,3 +1,4 @@
+import { mailOutConfig } from '../base/mailer.ts'
 import {
   frozen,
   type SettingReader,
@@ -21,8 +22,10 @@ import {
   text,
   threads,
 } from '../base/settings/values.ts'
-import { accountsFile } from '../gmail/settings.ts'
-import { keyedApiConfig } from '../keys/settings.ts'
+import { checksConfig } from '../doctor/settings.ts'
+import { accountConfig } from '../gmail/settings.ts'
+import { keyedApiConfig, NO_SHOP } from '../keys/settings.ts'
+import { mcpConfig } from '../mcp/settings.ts'
 import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
 import { webhookConfig } from '../webhooks/settings.ts'
@@ -33,44 +36,32 @@ export type Config = ReturnType<typeof readConfig>['config']
 /** Reads every setting once. Throws one error that names every invalid one. */
 export function readConfig(source: SettingSource) {
   const read = settingReader(source)
+  const general = { ...storeConfig(read), ...generalConfig(read) }
+  const http = httpConfig(read)
+  const smtp = smtpConfig(read)
+  const sessions = sessionConfig(read)
+  const keyed = keyedApiConfig(read)
+  const { baseUrl } = http
+  const isProduction = source.env['NODE_ENV'] === 'production'
   const config = {
-    ...storeConfig(read),
-    ...generalConfig(read),
-    http: httpConfig(read),
-    smtp: smtpConfig(read),
-    sessions: sessionConfig(read),
+    ...general,
+    http,
+    smtp,
+    sessions,
     senderChecks: senderChecksConfig(read),
-    gmailAccounts: read.setting(
-      'MAYFLY_GMAIL_ACCOUNTS_FILE',
-      accountsFile,
-      '',
-      'JSON file with the Gmail (or other IMAP) accounts whose aliases are offered',
-    ),
-    ...keyedApiConfig(read),
+    mailOut: mailOutConfig(read, baseUrl),
+    ...keyed,
+    ...NO_SHOP,
+    // A line for each folder that has settings.
+    ...accountConfig(read, sessions),
     ...webhookConfig(read),
-    ...shopConfig(read),
+    ...shopConfig(read, { ...keyed, baseUrl, isProduction }),
+    ...checksConfig(read),
+    ...mcpConfig(read),
   }
-  const { provider } = config.payments
-  read.check(
-    provider !== 'fake' || source.env['NODE_ENV'] !== 'production',
-    'MAYFLY_PAYMENTS=fake gives keys away: not allowed with NODE_ENV=production',
-  )
-  read.check(
-    provider !== 'stripe' || config.http.baseUrl !== '',
-    'MAYFLY_PAYMENTS=stripe requires MAYFLY_BASE_URL: buyers are sent back to it',
-  )
   read.check(
     config.redis === '' || config.store !== 'sqlite:',
     'MAYFLY_REDIS requires a shared store: set MAYFLY_STORE to a PostgreSQL URL',
-  )
-  // Mail may be fetched long after it arrived, and its date is from another clock: see gmail/rules.ts.
-  read.check(
-    config.gmailAccounts.length === 0 || config.sessions.cooldownMs >= 3_600_000,
-    'MAYFLY_ADDRESS_COOLDOWN: at least 1h with Gmail accounts',
-  )
-  read.check(
-    config.mailOut.url === '' || config.http.baseUrl !== '',
-    'MAYFLY_MAIL_OUT requires MAYFLY_BASE_URL: receipts contain a link',
   )
   read.throwIfInvalid()
   return { config: frozen(config), settings: read.settings }
@@ -131,12 +122,6 @@ function generalConfig({ setting, secret }: SettingReader) {
       'info',
       'minimum level of log messages: debug, info, warn or error',
     ),
-    dailyChecks: setting(
-      'MAYFLY_DAILY_CHECKS',
-      flag,
-      'on',
-      'make the checks of mayfly doctor once a day; problems are logged and in /metrics',
-    ),
     drainMs:
       1000 *
       setting(
@@ -188,13 +173,17 @@ function httpConfig({ setting }: SettingReader) {
       'off',
       'serve an MTA-STS policy with this mode at mta-sts.DOMAIN/.well-known/mta-sts.txt',
     ),
-    mcp: setting('MAYFLY_MCP', flag, 'on', 'tools for agents at /mcp (Model Context Protocol)'),
     connections: setting(
       'MAYFLY_HTTP_CONNECTIONS',
       integer(16, 1_000_000),
       '10000',
       'maximum number of HTTP connections; reduced if the limit on open files (ulimit -n) requires it',
     ),
+    // Long polls and streams: how often they read the store without a notification, and write something.
+    intervals: { pollMs: 3_000, heartbeatMs: 15_000 },
+    // How long a response waits for codes and sender checks: barely noticeable, and longer than parsing an ordinary mail takes.
+    resultWaitMs: 300,
+    parseDeadlineMs: 10_000,
   }
 }
 
@@ -219,7 +208,7 @@ function sessionConfig({ setting }: SettingReader) {
         'MAYFLY_ADDRESS_COOLDOWN',
         duration('0s', '3650d'),
         '30d',
-        'how long an expired address is reserved for its previous owner',
+        'cool-down: how long an expired address stays with its last owner',
       ),
     maxMessages: setting(
       'MAYFLY_SESSION_MAX_MESSAGES',

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { accountsFile } from '../gmail/settings.ts'
-import { plansFile, stripePrices } from '../keys/settings.ts'
+import { plansFile } from '../keys/settings.ts'
 import { PLANS } from '../shared/plan.ts'
+import { stripePrices } from '../shop/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mayfly-files-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { afterEach, describe, test } from 'vitest'
-import { post, problemFault, request, requestFrom } from '../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../test/support/http-server.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { post, problemFault, request, requestFrom } from '../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../test/kit/http/http-server.ts'
 import type { Address } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { OPERATOR } from '../mail/rules/session.ts'
@@ -39,29 +38,29 @@ describe('500', () => {
     const response = await request(`${server.url}/api/domains?token=canary`, {
       headers: { authorization: 'Bearer canary' },
     })
-    assert.deepEqual([response.status, response.body['code']], [500, 'internal'])
-    assert.equal(problemFault(response), undefined)
-    assert.doesNotMatch(response.text, /table|mail_domain|Error|\.ts/)
+    expect([response.status, response.body['code']]).toStrictEqual([500, 'internal'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(response.text).not.toMatch(/table|mail_domain|Error|\.ts/)
     const [line] = server.logged
-    assert.equal(line?.level, 'error')
-    assert.equal(line?.facts['requestId'], response.body['request_id'])
-    assert.equal(line?.facts['path'], '/api/domains')
-    assert.match(String(line?.facts['err']), /no such table/)
-    assert.doesNotMatch(JSON.stringify(server.logged), /canary/)
+    expect(line?.level).toBe('error')
+    expect(line?.facts['requestId']).toBe(response.body['request_id'])
+    expect(line?.facts['path']).toBe('/api/domains')
+    expect(String(line?.facts['err'])).toMatch(/no such table/)
+    expect(JSON.stringify(server.logged)).not.toMatch(/canary/)
   })
 
   test('a thrown value that is not an Error is logged', async () => {
     const listDomains = () => Promise.reject('only words')
     const server = await open({ storeOverrides: { listDomains } })
-    assert.equal((await request(`${server.url}/api/domains`)).status, 500)
-    assert.match(String(server.logged[0]?.facts['err']), /only words/)
+    expect((await request(`${server.url}/api/domains`)).status).toBe(500)
+    expect(String(server.logged[0]?.facts['err'])).toMatch(/only words/)
   })
 
   test('a refused request is not logged', async () => {
     const server = await open()
     await request(`${server.url}/api/check-mail?token=x`)
     await request(`${server.url}/nothing`)
-    assert.deepEqual(server.logged, [])
+    expect(server.logged).toStrictEqual([])
   })
 })
 
@@ -70,15 +69,15 @@ describe('503', () => {
     const createSession = () => Promise.reject(new Problem('overloaded', 'No space is left.', 30))
     const server = await open({ storeOverrides: { createSession } })
     const response = await post(`${server.url}/api/create-session`, {})
-    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '30'])
-    assert.equal(problemFault(response), undefined)
-    assert.deepEqual(server.logged, [])
+    expect([response.status, response.headers.get('retry-after')]).toStrictEqual([503, '30'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(server.logged).toStrictEqual([])
   })
 
   test('a mail can be read even if its parsed form cannot be stored', async () => {
     const saveParsed = () => Promise.reject(new Problem('overloaded', 'No space is left.'))
     const server = await open({ storeOverrides: { saveParsed }, parse: async () => mail })
-    assert.equal(await textOfMail(server), 'hello')
+    expect(await textOfMail(server)).toBe('hello')
   })
 })
 
@@ -86,7 +85,7 @@ describe('200', () => {
   test('a mail that could not be parsed has the explanation as its text', async () => {
     const text = 'It could not be parsed. It is kept as it came.'
     const parse = async () => ({ ...mail, fault: 'It could not be parsed.', text })
-    assert.equal(await textOfMail(await open({ parse })), text)
+    expect(await textOfMail(await open({ parse }))).toBe(text)
   })
 })
 
@@ -97,21 +96,21 @@ describe('draining', () => {
     const check = (more = '') => request(`${server.url}/api/check-mail?token=${token}${more}`)
     const waiting = check('&wait=55')
     const stream = await fetch(`${server.url}/api/events?token=${token}`)
-    assert.equal((await request(`${server.url}/readyz`)).headers.get('connection'), 'keep-alive')
+    expect((await request(`${server.url}/readyz`)).headers.get('connection')).toBe('keep-alive')
     server.drain()
 
     const ready = await request(`${server.url}/readyz`)
-    assert.deepEqual([ready.status, ready.body['code']], [503, 'shutting_down'])
-    assert.match(String(ready.body['message']), /is shutting down/)
-    assert.equal((await request(`${server.url}/livez`)).status, 200)
-    assert.match(await stream.text(), STREAM_END)
+    expect([ready.status, ready.body['code']]).toStrictEqual([503, 'shutting_down'])
+    expect(String(ready.body['message'])).toMatch(/is shutting down/)
+    expect((await request(`${server.url}/livez`)).status).toBe(200)
+    expect(await stream.text()).toMatch(STREAM_END)
     for (const response of [await waiting, await check('&wait=55')]) {
-      assert.deepEqual([response.status, response.body['code']], [503, 'shutting_down'])
-      assert.equal(problemFault(response), undefined)
+      expect([response.status, response.body['code']]).toStrictEqual([503, 'shutting_down'])
+      expect(problemFault(response)).toBeUndefined()
     }
-    assert.equal((await post(`${server.url}/api/create-session`, {})).status, 200)
+    expect((await post(`${server.url}/api/create-session`, {})).status).toBe(200)
     await server.mail(email)
-    assert.equal(((await check('&wait=55')).body['messages'] as unknown[]).length, 1)
+    expect(((await check('&wait=55')).body['messages'] as unknown[]).length).toBe(1)
   })
 
   test('every response closes its connection', async () => {
@@ -125,7 +124,7 @@ describe('draining', () => {
       ['/', 'GET'],
     ] as const) {
       const { headers } = await request(`${server.url}${path}`, { method })
-      assert.equal(headers.get('connection'), 'close', path)
+      expect(headers.get('connection'), path).toBe('close')
     }
   })
 
@@ -153,14 +152,14 @@ describe('draining', () => {
       request(`${server.url}/api/${path}?token=${token}&id=${id}`)
     for (const id of ids) {
       const { status, body } = await get('read-mail', id)
-      assert.equal(status, 200)
-      assert.equal((body['message'] as { body_text: unknown }).body_text, 'hello')
+      expect(status).toBe(200)
+      expect((body['message'] as { body_text: unknown }).body_text).toBe('hello')
     }
-    assert.ok((await get('raw-mail', large)).text.endsWith(head + file))
+    expect((await get('raw-mail', large)).text.endsWith(head + file)).toBeTruthy()
     const attachment = await request(
       `${server.url}/api/attachment?token=${token}&id=${large}&index=0`,
     )
-    assert.ok(attachment.text === file, `${attachment.status}`)
+    expect(attachment.text, `${attachment.status}`).toBe(file)
   })
 
   test('a new stream sends missed messages and a retry delay, and ends', async () => {
@@ -169,9 +168,9 @@ describe('draining', () => {
     server.drain()
     await server.mail(email)
     const stream = await request(`${server.url}/api/events?token=${token}&since_id=0`)
-    assert.equal(stream.status, 200)
-    assert.match(stream.text, /^event: message$/m)
-    assert.match(stream.text, STREAM_END)
+    expect(stream.status).toBe(200)
+    expect(stream.text).toMatch(/^event: message$/m)
+    expect(stream.text).toMatch(STREAM_END)
   })
 })
 
@@ -184,15 +183,15 @@ describe('closing', () => {
     const { token } = await session(server)
     const waiting = request(`${server.url}/api/check-mail?wait=55&token=${token}`)
     const stream = await fetch(`${server.url}/api/events?token=${token}`)
-    assert.equal((await request(`${server.url}/livez`)).status, 200)
+    expect((await request(`${server.url}/livez`)).status).toBe(200)
 
     const closed = server.close()
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [503, 'shutting_down'])
-    assert.equal(problemFault(response), undefined)
-    assert.match(await stream.text(), /^retry: \d+\nid: 0\n\n: shutting_down\nretry: \d+\n\n$/)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'shutting_down'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(await stream.text()).toMatch(/^retry: \d+\nid: 0\n\n: shutting_down\nretry: \d+\n\n$/)
     await closed
-    await assert.rejects(fetch(`${server.url}/livez`))
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow()
   })
 
   test('a request in progress completes, and its connection is closed', async () => {
@@ -215,7 +214,7 @@ describe('closing', () => {
     const closed = server.close()
     finish?.()
     const response = await pending
-    assert.deepEqual([response.status, response.headers.get('connection')], [200, 'close'])
+    expect([response.status, response.headers.get('connection')]).toStrictEqual([200, 'close'])
     await closed
   })
 })
@@ -227,7 +226,7 @@ describe('rate limits', () => {
     const responses = await Promise.all(
       Array.from({ length: 70 }, () => post(`${server.url}/api/create-session`, {})),
     )
-    assert.ok(responses.every(({ status }) => status === 200))
+    expect(responses.every(({ status }) => status === 200)).toBeTruthy()
   })
 
   test('apply to loopback if it is a trusted proxy', async () => {
@@ -235,7 +234,7 @@ describe('rate limits', () => {
     const responses = await Promise.all(
       Array.from({ length: 70 }, () => post(`${server.url}/api/create-session`, {})),
     )
-    assert.ok(responses.some(({ status }) => status === 429))
+    expect(responses.some(({ status }) => status === 429)).toBeTruthy()
   })
 })
 
@@ -254,19 +253,18 @@ describe('an untrusted local proxy', () => {
       Array.from({ length: 70 }, (_, client) => forwarded(client)),
     )
     const passed = responses.filter(({ status }) => status === 200)
-    assert.ok(passed.length >= 60 && passed.length < 70, `${passed.length} passed`)
-    assert.equal((await post(`${server.url}/api/create-session`, {})).status, 200, 'not forwarded')
+    expect(passed.length >= 60 && passed.length < 70, `${passed.length} passed`).toBeTruthy()
+    expect((await post(`${server.url}/api/create-session`, {})).status, 'not forwarded').toBe(200)
     const warnings = server.logged.filter(({ level }) => level === 'warn')
-    assert.deepEqual(
-      warnings.map(({ facts }) => facts['setting']),
-      ['MAYFLY_TRUST_PROXY=127.0.0.1'],
-    )
+    expect(warnings.map(({ facts }) => facts['setting'])).toStrictEqual([
+      'MAYFLY_TRUST_PROXY=127.0.0.1',
+    ])
   })
 
   test('is not assumed without forwarding headers', async () => {
     const server = await open()
     await request(`${server.url}/api/domains`)
-    assert.deepEqual(server.logged, [])
+    expect(server.logged).toStrictEqual([])
   })
 })
 
@@ -274,7 +272,7 @@ test('a path with an invalid parameter is not found', async () => {
   const server = await open()
   for (const id of ['%zz', '%ff', 'x'.repeat(101)]) {
     const response = await requestFrom(server.port, '127.0.0.1', { path: `/api/orders/${id}` })
-    assert.deepEqual([response.status, response.body['code']], [404, 'not_found'], id)
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']], id).toStrictEqual([404, 'not_found'])
+    expect(problemFault(response)).toBeUndefined()
   }
 })

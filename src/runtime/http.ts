@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { workerData } from 'node:worker_threads'
-import type { CheckProgress } from '../doctor/checks/daily-checks.ts'
-import { openHttpServer } from '../http/http-server.ts'
+import { machineAddresses } from '../base/network.ts'
 import { readBuiltPage } from '../http/pages/assets.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { openLargeReads } from '../mail/read/large-reads.ts'
 import type { ParseOnce } from '../mail/read/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../mail/sender-checks.ts'
 import type { SenderChecks } from '../shared/mail.ts'
-import { openPaymentProvider } from '../shop/pay/open.ts'
-import { openWebhookClient } from '../webhooks/open-client.ts'
+import { openHttpServer } from './http-server.ts'
 import { openLocalSmtp } from './local-smtp.ts'
 import { openCaller } from './ports.ts'
-import { machineAddresses } from './probes/machine.ts'
 import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
@@ -21,14 +18,13 @@ const setup: ServerThreadSetup = workerData
 const { config, listen } = setup
 const parts = await openThreadParts(setup)
 const shop = await openShopStore(config, setup.shopPort)
-const pay = await openPaymentProvider({ ...config.payments, now: parts.now })
-const main = openCaller(setup.mainPort)
+const callMain = openCaller(setup.mainPort)
 const checkSender: SenderChecksDeps['check'] = async (facts, priority) =>
-  (await main('checkSender', { ...facts, priority })) as SenderChecks | undefined
+  (await callMain('checkSender', { ...facts, priority })) as SenderChecks | undefined
 const parseOnMain: ParseOnce = async (rawId, request, signal) =>
-  (await main('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>
+  (await callMain('parse', { rawId, request }, signal)) as Awaited<ReturnType<ParseOnce>>
 
-const largeReads = openLargeReads()
+const largeReads = openLargeReads({ deadlineMs: config.http.parseDeadlineMs })
 
 const { connections: max } = config.http
 const connectionBudget = openSharedBudget(setup.shared.httpConnections, max)
@@ -38,13 +34,8 @@ const server = await openHttpServer(
   {
     ...parts,
     shop,
-    pay,
     parse: parseOnMain,
     sendLocalMail: openLocalSmtp({ ...config.smtp, host: listen.host }),
-    webhookClient: openWebhookClient({
-      allowed: config.webhooks.allowed,
-      dnsServers: config.senderChecks.dns,
-    }),
     largeReads,
     senderChecks: config.senderChecks.on
       ? openSenderChecks({ ...parts, largeReads, check: checkSender })
@@ -55,10 +46,7 @@ const server = await openHttpServer(
       release: () => connectionBudget.release(1),
       acquireFor: hold,
     },
-    metrics: async () => String(await main('metrics')),
-    warnings: async () => (await main('warnings')) as string[],
-    runChecks: async () => void (await main('runChecks')),
-    checkProgress: async () => (await main('checkProgress')) as CheckProgress | undefined,
+    callMain,
     builtPage: readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url)), {
       admin: config.adminToken !== '',
     }),

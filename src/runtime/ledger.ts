@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { unlessUnavailable } from '../base/jobs/outage.ts'
 import type { Log } from '../base/log/log.ts'
 import { ledgerKey, ledgerWarning, openLedgerHmac } from '../mail/rules/ledger.ts'
-import { openSqliteLedger } from '../store/sqlite/ledger.ts'
 import type { ShopStore, Store } from '../store/store.ts'
 import type { Config } from './config.ts'
-import { usesPostgres } from './stores.ts'
+import { openLedgerStore } from './stores.ts'
 
 interface LedgerDeps {
   shop: ShopStore
@@ -22,9 +21,7 @@ export async function openLedger(
   { shop, now, log }: LedgerDeps,
 ): Promise<Uint8Array> {
   const { cooldownMs, ...lifetimes } = config.sessions
-  const ledger = usesPostgres(config)
-    ? await openPostgresLedger(config)
-    : openSqliteLedger(config.data)
+  const ledger = await openLedgerStore(config)
   try {
     const start = { now: await latestTime({ ledger, shop, now }), lifetimes, cooldownMs }
     await ledger.beginLedger({ ...start, isNew: !(await shop.hasServed()) })
@@ -39,7 +36,7 @@ export async function openLedger(
   }
 }
 
-/** Of what tells the time: a clock that is behind must not shorten how long addresses are unknown. */
+/** The latest of all known times: a clock that is behind must not shorten how long addresses are unknown. */
 async function latestTime({
   ledger,
   shop,
@@ -49,11 +46,6 @@ async function latestTime({
 }): Promise<Date> {
   const others = [await ledger.serverTime(), await shop.newestTime()]
   return new Date(Math.max(now.getTime(), ...others.map((time) => time?.getTime() ?? 0)))
-}
-
-async function openPostgresLedger({ store: url }: Config) {
-  const postgres = await import('../store/postgres/ledger.ts')
-  return await postgres.openPostgresLedger(url)
 }
 
 /** What /readyz and the admin page show. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openSqliteTestMail } from '../../test/support/stores.ts'
+import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { failure, ok, skipped } from '../base/check-result.ts'
 import type { Metric } from '../base/metrics.ts'
 import { StoreUnavailable } from '../base/problem.ts'
-import { failure, ok, skipped } from '../doctor/rules/result.ts'
 import type { Store } from '../store/store.ts'
 import { readConfig } from './config.ts'
 import { openMetrics } from './metrics.ts'
@@ -16,7 +16,7 @@ const never = () => new Promise<never>(() => {})
 const logged: string[] = []
 const log = { error: (_facts: object, text: string) => void logged.push(text) }
 
-const HEALTHY: Pick<Store, 'readStoreLevels' | 'readCheckRun' | 'storageFault'> = {
+const HEALTHY: Partial<Store> = {
   readStoreLevels: async () => ({ liveSessions: 3, storedBytes: 9, oldestExpiry: undefined }),
   readCheckRun: async () => undefined,
   storageFault: () => undefined,
@@ -24,7 +24,7 @@ const HEALTHY: Pick<Store, 'readStoreLevels' | 'readCheckRun' | 'storageFault'> 
 
 function open({ store = HEALTHY, threads = [] as Thread[], data = '/' }) {
   const { config } = readConfig({ env: { MAYFLY_DATA: data }, file: {} })
-  return openMetrics(config, { store, threads, writers: [], now: () => NOW, log })
+  return openMetrics(config, { store: store as Store, threads, writers: [], now: () => NOW, log })
 }
 
 /** A thread that has counted this many mails, and returns more when it closes. */

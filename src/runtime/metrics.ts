@@ -1,21 +1,19 @@
-import type { StoreLevels } from '../admin/series/series-store.ts'
-import { parseAddress } from '../base/address.ts'
+import { diskSpace } from '../base/disk-space.ts'
 import { unlessFailing } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
-import { type Metric, readMetrics } from '../base/metrics.ts'
-import { lastCheckRun } from '../doctor/checks/daily-checks.ts'
-import type { CheckRun } from '../doctor/rules/result.ts'
-import { maskAccountEmail } from '../gmail/rules.ts'
+import { gaugeOf, type Metric, readMetrics } from '../base/metrics.ts'
+import { checkMetrics } from '../doctor/metrics.ts'
+import { accountMetrics } from '../gmail/health.ts'
 import { LONG_POLL_LIMITS } from '../http/server/limits.ts'
-import { diskSpace } from '../store/sqlite/mail-store.ts'
+import type { StoreLevels } from '../mail/level-store.ts'
 import type { Store } from '../store/store.ts'
 import { spaced, throttled } from '../store/throttled.ts'
 import type { Config } from './config.ts'
-import { usesPostgres } from './stores.ts'
+import { storeFolder } from './stores.ts'
 import type { Thread } from './thread.ts'
 
 interface MetricsDeps {
-  store: Pick<Store, 'readStoreLevels' | 'readCheckRun' | 'storageFault'>
+  store: Store
   now(): Date
   log: Pick<Log, 'error'>
   /** The writers of SQLite. */
@@ -26,6 +24,12 @@ interface MetricsDeps {
 
 export type Metrics = ReturnType<typeof openMetrics>
 
+/** Read from the store: a line for each folder that has some. */
+const STORED = {
+  accounts: accountMetrics,
+  checks: checkMetrics,
+}
+
 // Counting the live sessions takes time, and anybody may request the metrics if there is no admin token.
 const LEVELS_MS = 10_000
 // Every read wakes all threads.
@@ -34,7 +38,10 @@ const READ_MS = 250
 /** The metrics of this process: the sums of all threads, and what is read from store and disk. */
 export function openMetrics(config: Config, { store, now, log, writers, threads }: MetricsDeps) {
   const readLevels = throttled(LEVELS_MS, () => store.readStoreLevels(now()))
-  const readChecks = throttled(LEVELS_MS, () => lastCheckRun({ store }))
+  const deps = { config, store, now }
+  const stored = Object.values(STORED).map((readStored) =>
+    throttled(LEVELS_MS, () => readStored(deps)),
+  )
   const lastOf = new Map<Thread, Metric[]>()
   let closed = false
 
@@ -46,15 +53,15 @@ export function openMetrics(config: Config, { store, now, log, writers, threads 
   }
 
   async function readStore(): Promise<Metric[]> {
-    const [levels, checks, isReady] = await Promise.all([
+    const [levels, isReady, ...others] = await Promise.all([
       unlessFailing(log, readLevels),
-      unlessFailing(log, readChecks),
       unlessFailing(log, async () => (await store.storageFault()) === undefined),
+      ...stored.map((readStored) => unlessFailing(log, readStored)),
     ])
     return [
       level('mayfly_ready', 'Whether mail can be stored: 1, or 0 as in /readyz', isReady ? 1 : 0),
       ...(levels ? levelMetrics(levels, now()) : []),
-      ...checkMetrics(config.dailyChecks ? checks : undefined),
+      ...others.flatMap((some) => some ?? []),
     ]
   }
 
@@ -74,13 +81,14 @@ export function openMetrics(config: Config, { store, now, log, writers, threads 
     text: spaced(READ_MS, async () => metricsText(await read())),
     /** Closes the adapter threads; from then on their last metrics are used. */
     async closeThreads(): Promise<void> {
+      await Promise.allSettled(threads.map(readThread))
+      closed = true
       const results = await Promise.allSettled(
         threads.map(async (thread) => {
           const metrics = await thread.close()
           if (Array.isArray(metrics)) lastOf.set(thread, metrics)
         }),
       )
-      closed = true
       const failed = results.find((one) => one.status === 'rejected')
       if (failed) throw failed.reason
     },
@@ -134,42 +142,6 @@ function levelMetrics({ liveSessions, storedBytes, oldestExpiry }: StoreLevels, 
   ]
 }
 
-const CHECK_VALUES = { ok: 0, warning: 1, failure: 2 } as const
-
-/** The same on every node; without values before the first run, and where no daily run would replace them. */
-function checkMetrics(run: CheckRun | undefined): Metric[] {
-  const gauge = { type: 'gauge', aggregator: 'sum' } as const
-  const checks = run?.checks ?? []
-  return [
-    {
-      ...gauge,
-      name: 'mayfly_check_status',
-      help: 'Daily checks of the installation, as by mayfly doctor: 0 ok, 1 warning, 2 failure',
-      values: checkValues(checks),
-    },
-    {
-      ...gauge,
-      name: 'mayfly_checks_last_run_timestamp_seconds',
-      help: 'When the daily checks last ran, in Unix time',
-      values: run ? [{ labels: {}, value: run.finishedAt.getTime() / 1000 }] : [],
-    },
-  ]
-}
-
-/** Addresses of accounts are masked; those that look the same then have the worst of their results. */
-function checkValues(checks: CheckRun['checks']) {
-  const byLabels = new Map<string, { labels: Record<string, string>; value: number }>()
-  for (const { name: check, subject = '', status } of checks) {
-    if (status === 'skipped') continue
-    const account = parseAddress(subject)
-    const labels = { check, subject: account ? maskAccountEmail(account) : subject }
-    const key = JSON.stringify(labels)
-    const value = Math.max(byLabels.get(key)?.value ?? 0, CHECK_VALUES[status])
-    byLabels.set(key, { labels, value })
-  }
-  return [...byLabels.values()]
-}
-
 function limitMetrics({ http: { connections, threads } }: Config): Metric[] {
   const most = Math.min(connections, threads * LONG_POLL_LIMITS.all)
   return [level('mayfly_http_max_waiting', 'Requests that may wait for mail at once', most)]
@@ -177,8 +149,9 @@ function limitMetrics({ http: { connections, threads } }: Config): Metric[] {
 
 /** A database server does not report its free disk space. */
 function diskMetrics(config: Config): Metric[] {
-  if (usesPostgres(config)) return []
-  const { free, least } = diskSpace(config.data, config.minFreeBytes)
+  const folder = storeFolder(config)
+  if (folder === undefined) return []
+  const { free, least } = diskSpace(folder, config.minFreeBytes)
   return [
     level('mayfly_disk_free_bytes', 'Free space on the disk of the data directory', free),
     level('mayfly_disk_min_free_bytes', 'Free space below which mail is deferred', least),
@@ -205,5 +178,5 @@ function processMetrics(): Metric[] {
 }
 
 function level(name: string, help: string, value: number): Metric {
-  return { name, help, type: 'gauge', aggregator: 'sum', values: [{ labels: {}, value }] }
+  return gaugeOf(name, help, [{ labels: {}, value }])
 }

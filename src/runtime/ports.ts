@@ -99,8 +99,10 @@ export function openCaller(port: Port): Call {
 /** A function that the other end may call; the signal is aborted when the result is no longer needed. */
 type Command = (value: never, signal: AbortSignal) => unknown
 
+export type Commands = Record<string, Command>
+
 /** Serves calls concurrently and responds in any order. */
-export function serve(port: Port, commands: Record<string, Command>): void {
+export function serve(port: Port, commands: Commands): void {
   const running = new Map<number, AbortController>()
   port.on('message', (requests: PortRequest[]) => {
     for (const request of requests) {

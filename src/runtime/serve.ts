@@ -3,7 +3,7 @@ import { redactPasswords } from '../base/settings/values.ts'
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from './config.ts'
 import { type StartOptions, startService } from './start.ts'
-import { usesPostgres } from './stores.ts'
+import { storeFolder } from './stores.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
 interface ServeOptions extends Pick<StartOptions, 'settings'> {
@@ -32,8 +32,9 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
     endpoints,
     baseUrl: config.http.baseUrl,
     domains: names,
-    dataLocation: usesPostgres(config) ? redactPasswords(config.store) : config.data,
-    payments: config.payments.provider,
+    dataLocation: storeFolder(config) ?? redactPasswords(config.store),
+    shop: config.shopOpen,
+    isTestShop: config.testKeys,
     command,
   })
   // If a program reads the log, standard output has only JSON lines.

@@ -2,8 +2,10 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { Log } from '../base/log/log.ts'
 import { openLog } from '../base/log/open-log.ts'
 import { readMetrics } from '../base/metrics.ts'
+import { openBlockList } from '../blocks/open-block-list.ts'
 import { openMemoryBus } from '../bus/memory.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
+import { NO_BLOCKING } from '../mail/blocking.ts'
 import type { Config } from './config.ts'
 import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
@@ -50,6 +52,25 @@ export async function openThreadParts({ config, shared, mailPort, ledgerKey, nam
     async close() {
       await close()
       await store.close()
+    },
+  }
+}
+
+export type IntakeParts = Awaited<ReturnType<typeof openIntakeParts>>
+
+/** For threads that receive mail. */
+export async function openIntakeParts(setup: ThreadSetup) {
+  const parts = await openThreadParts(setup)
+  const { close, ...blocking } = {
+    ...NO_BLOCKING,
+    ...(await openBlockList(parts)),
+  }
+  return {
+    ...parts,
+    ...blocking,
+    async close() {
+      await close()
+      await parts.close()
     },
   }
 }

@@ -1,18 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { rateLimitNetwork, senderLimitRules } from '../base/ip.ts'
-import { openBlockList } from '../blocks/open-block-list.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { acceptRecipient, receiveMail } from '../mail/receive-mail.ts'
 import { openSmtpServer } from '../smtp/server.ts'
-import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
+import { openIntakeParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { receiveLimits } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
 const { config, shared, listen } = setup
-const parts = await openThreadParts(setup)
-const { store, bus, limit, log, now } = parts
-const { findBlock, findMailBlock, close: closeBlockList } = await openBlockList(parts)
+const parts = await openIntakeParts(setup)
+const { store, bus, limit, log, now, findBlock, findMailBlock } = parts
 const limits = receiveLimits(config)
 const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
@@ -65,7 +63,6 @@ serveMain({
   drain: server.drain,
   async close() {
     await server.close()
-    await closeBlockList()
     await parts.close()
     setup.mainPort.close()
     parentPort?.unref()

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import type { Log } from '../base/log/log.ts'
+import { freePort, listenHost } from '../base/network.ts'
 import { makeWaiterCounts } from '../bus/memory.ts'
-import { addConfiguredAccounts } from '../gmail/accounts.ts'
 import { makeRates } from '../limit/memory.ts'
 import { makeCounters, makeSharedBudget } from '../limit/shared-counters.ts'
 import { openParseOnce, type ParseRequest } from '../mail/read/parse-once.ts'
@@ -15,22 +15,22 @@ import { openDns } from '../sender-auth/dns.ts'
 import type { SenderCheckInput } from '../shared/mail.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { Store } from '../store/store.ts'
-import { startSeries, startShopJobs, startSweep, startWebhooks } from './background.ts'
 import type { Config } from './config.ts'
-import { type DailyCheckDeps, startChecks } from './daily-checks.ts'
+import { jobs } from './jobs.ts'
 import { operatorWarnings } from './ledger.ts'
 import { type Metrics, openMetrics } from './metrics.ts'
-import { serve } from './ports.ts'
+import { type Commands, serve } from './ports.ts'
 import {
   makeClock,
   openBusAndLimit,
   openClock,
   type ServerThreadSetup,
   type SharedMemory,
-  type ThreadSetup,
 } from './setup.ts'
-import { hasImapAccounts, startStores, type TakePorts } from './start-stores.ts'
-import { descriptorLimit, freePort, limitConnections, listenHost } from './system.ts'
+import { neededThreads, type StartedStores, startStores } from './start-stores.ts'
+import { serverInspection } from './stores.ts'
+import { startSweep } from './sweep.ts'
+import { descriptorLimit, limitConnections } from './system.ts'
 import { type StartedThread, startThread } from './thread.ts'
 
 interface Service {
@@ -47,26 +47,16 @@ export interface StartOptions {
   /** Program and limits of the parser processes; only tests set it. */
   parsing?: Partial<ParserOptions>
   /** For the daily checks. */
-  settings?: DailyCheckDeps['settings']
+  settings?: readonly { name: string; origin: string }[] | undefined
   /** Called if a thread exits unexpectedly: the service cannot continue. */
   died(fault: Error): void
 }
 
 /** Starts everything, from the files outwards. If a step fails, the previous ones are stopped again. */
-export async function startService(
-  config: Config,
-  { log, died, clock = makeClock(), parsing = {}, settings }: StartOptions,
-): Promise<Service> {
+export async function startService(config: Config, options: StartOptions): Promise<Service> {
   const closers: Closer[] = []
   try {
-    const { drain, ...parts } = await startParts(config, {
-      log,
-      died,
-      clock,
-      parsing,
-      settings,
-      closers,
-    })
+    const { drain, ...parts } = await startParts(config, { ...options, closers })
     return {
       ...parts,
       async stop() {
@@ -76,14 +66,12 @@ export async function startService(
     }
   } catch (error) {
     // The error of the start is the one to report.
-    await closeAll(closers).catch((err: Error) => log.error({ err }, 'closing failed'))
+    await closeAll(closers).catch((err: Error) => options.log.error({ err }, 'closing failed'))
     throw error
   }
 }
 
 type Closer = () => unknown
-type Starting = Required<Omit<StartOptions, 'settings'>> &
-  Pick<StartOptions, 'settings'> & { closers: Closer[] }
 
 /** In reverse order. A failure does not keep the others from closing. */
 async function closeAll(closers: Closer[]): Promise<void> {
@@ -100,7 +88,16 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 async function startParts(
   given: Config,
-  { log, died, clock, parsing, settings, closers }: Starting,
+  {
+    log,
+    died,
+    clock = makeClock(),
+    parsing = {},
+    settings,
+    closers,
+  }: StartOptions & {
+    closers: Closer[]
+  },
 ) {
   const config = limitConnections(given, descriptorLimit())
   const shared = makeSharedMemory(clock)
@@ -108,32 +105,34 @@ async function startParts(
   const stores = await startStores(config, { versions: shared.versions, now, log, died, closers })
   const { store, shop, ledgerKey, takePorts, writers } = stores
   await addConfiguredDomains({ store }, config)
-  await addConfiguredAccounts({ store }, config.gmailAccounts)
 
   const serverThreads: StartedThread[] = []
   const metrics = openMetrics(config, { store, now, log, writers, threads: serverThreads })
-  const series = startSeries({ store, now, log, readMetrics: metrics.read })
-  // After everything that counts has stopped.
-  closers.push(series.finish)
-
   const children = openChildren(config, { store, log, now, parsing })
   closers.push(children.close)
-  const sweep = startSweep(config, { store, now, log })
+  const sweep = startSweep({ config, store, shop, now, log })
   closers.push(sweep.stop)
-  closers.push(await startShopJobs(config, { store, shop, now, log }))
-  const checks = startChecks(config, { store, now, log, settings })
-  closers.push(checks.stop)
-  if (config.webhooks.on) {
-    const { bus, close: closeBus } = await openBusAndLimit(config, shared, log)
-    closers.push(closeBus)
-    const { parse } = children
-    closers.push(await startWebhooks(config, { store, shop, parse, bus, now, log }))
+  const parts = {
+    config,
+    store,
+    shop,
+    now,
+    log,
+    settings,
+    parse: children.parse,
+    inspectServer: serverInspection(config),
+    readMetrics: metrics.read,
+    openBus: () => openBusAndLimit(config, shared, log),
+  }
+  const started: Job[] = []
+  for (const start of Object.values(jobs)) {
+    const job = await start(parts)
+    closers.push(job.stop)
+    started.push(job)
   }
 
-  const warnings = () => operatorWarnings(store, sweep)
-
   // All adapter threads at once: each may need time to complete what is in progress.
-  closers.push(metrics.closeThreads, series.pause)
+  closers.push(metrics.closeThreads)
   const host = await listenHost(config.host)
   const open = (kind: 'http' | 'smtp', smtpPort = config.smtp.port) =>
     startServerThreads(kind, {
@@ -145,25 +144,34 @@ async function startParts(
       died,
       threads: serverThreads,
       metrics,
-      commands: { ...children.commands, ...checks.commands, warnings },
+      commands: Object.assign({}, ...started.map((job) => job.commands), children.commands, {
+        warnings: () => operatorWarnings(store, sweep),
+      }),
     })
   // HTTP last: once /readyz responds, everything else is running.
   const smtpPort = await open('smtp')
-  if (hasImapAccounts(config)) {
-    const mailPort = takePorts.mail()
-    const setup: ThreadSetup = { config, shared, mailPort, ledgerKey, name: 'imap' }
-    serverThreads.push(await startThread('./imap.ts', setup, { name: 'imap', died }))
+  for (const name of neededThreads(config)) {
+    const setup = { config, shared, mailPort: takePorts.mail(), ledgerKey, name }
+    serverThreads.push(await startThread('./job.ts', setup, { name, died }))
   }
   const httpPort = await open('http', smtpPort)
   // HTTP first: a load balancer sends traffic until it sees /readyz fail.
   const drain = async () => {
-    // Before anything else: they would find what is shutting down.
-    const checksStopped = checks.stop()
+    // Before anything else.
+    const drained = started.map((job) => job.drain?.())
     for (const thread of serverThreads.toReversed()) await thread.call('drain')
     await pause(config.drainMs)
-    await checksStopped
+    await Promise.all(drained)
   }
   return { httpPort, smtpPort, listDomains: store.listDomains, drain }
+}
+
+interface Job {
+  stop(): Promise<void>
+  /** Called when the service begins to shut down. */
+  drain?(): Promise<void>
+  /** What HTTP threads may call. */
+  commands?: Commands
 }
 
 function makeSharedMemory(clock: SharedArrayBuffer): SharedMemory {
@@ -179,18 +187,16 @@ function makeSharedMemory(clock: SharedArrayBuffer): SharedMemory {
   }
 }
 
-interface ServerThreads {
+interface ServerThreads extends Pick<StartedStores, 'takePorts' | 'ledgerKey'> {
   config: Config
   host: string
   shared: SharedMemory
-  takePorts: TakePorts
-  ledgerKey: Uint8Array
   died(fault: Error): void
   /** All adapter threads so far; new ones are added. */
   threads: StartedThread[]
   metrics: Metrics
   /** What the threads may call. */
-  commands: Parameters<typeof serve>[1]
+  commands: Commands
 }
 
 /** Side by side. If one fails, `threads` has the others, to be closed. */
@@ -219,18 +225,12 @@ function startServerThread(
   const { config, shared, takePorts, ledgerKey, died, metrics, commands, listen } = parts
   const { port1, port2: mainPort } = new MessageChannel()
   serve(port1, { ...commands, metrics: metrics.text })
-  const mailPort = takePorts.mail()
-  const shopPort = kind === 'http' ? takePorts.shop() : undefined
-  const setup: ServerThreadSetup = {
-    config,
-    shared,
-    mailPort,
-    shopPort,
-    ledgerKey,
+  const ports = {
     mainPort,
-    listen,
-    name,
+    mailPort: takePorts.mail(),
+    shopPort: kind === 'http' ? takePorts.shop() : undefined,
   }
+  const setup: ServerThreadSetup = { config, shared, ledgerKey, listen, name, ...ports }
   return startThread(`./${kind}.ts`, setup, { name, died })
 }
 

@@ -1,9 +1,12 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
+import { toError } from '../base/problem.ts'
 import type { ReceiveLimits } from '../mail/rules/recipient.ts'
-import type { Db } from '../store/sqlite/files.ts'
+import { type Db, MAIL_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
+import { openSqliteLedger } from '../store/sqlite/ledger.ts'
 import { openMailWriter, openSqliteMail } from '../store/sqlite/mail-store.ts'
 import { MAILBOX_CACHE_MS, makeVersions, openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../store/sqlite/migrate.ts'
@@ -18,8 +21,20 @@ import { openCaller } from './ports.ts'
 /** Retention of mail for postmaster and abuse. */
 export const OPERATOR_MAIL_MS = 30 * 86_400_000
 
-export function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
+/** The folder with the files of the store; undefined if they are at a database server, with a clock and backups of its own. */
+export function storeFolder({ store, data }: Pick<Config, 'store' | 'data'>): string | undefined {
+  return usesPostgres({ store }) ? undefined : data
+}
+
+function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
   return store !== 'sqlite:'
+}
+
+/** For the start, before anything uses the ledger. */
+export async function openLedgerStore(config: Config) {
+  if (!usesPostgres(config)) return openSqliteLedger(config.data)
+  const postgres = await import('../store/postgres/ledger.ts')
+  return await postgres.openPostgresLedger(config.store)
 }
 
 export async function openMailStore(
@@ -93,6 +108,28 @@ export async function openMailStoreForCli(config: Config): Promise<CliMailStore>
   const write = writeAlone(openMailWriter(db, versions, options))
   const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, ...options }), db)
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
+}
+
+/** The same, or why there is none: before the first start, because a check creates nothing, or if it is unusable. */
+export async function openMailStoreIfExists(config: Config) {
+  const folder = storeFolder(config)
+  const inspectServer = serverInspection(config)
+  const isNew = folder !== undefined && !existsSync(join(folder, MAIL_FILE))
+  if (isNew) return { store: undefined, storeFault: undefined, inspectServer }
+  try {
+    return { store: await openMailStoreForCli(config), storeFault: undefined, inspectServer }
+  } catch (error) {
+    return { store: undefined, storeFault: toError(error).message, inspectServer }
+  }
+}
+
+/** Asks the database server for its state; undefined if there is none. */
+export function serverInspection({ store: url }: Pick<Config, 'store'>) {
+  if (!usesPostgres({ store: url })) return undefined
+  return async () => {
+    const { inspectPostgres } = await import('../store/postgres/connection/inspect.ts')
+    return await inspectPostgres(url)
+  }
 }
 
 /** The same for the shop. Keys are read on every request, so changes take effect at once. */

@@ -1,11 +1,18 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
-import { openSqliteTestMail, openSqliteTestShop } from '../../test/support/stores.ts'
-import { COOLDOWN, DAY, type Fixture, HOUR, openFixture, START } from '../store/contract/fixture.ts'
-import type { Store } from '../store/store.ts'
-import { seriesSweepStep, startShopJobs, startSweep, sweepStep } from './background.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  COOLDOWN,
+  DAY,
+  type Fixture,
+  HOUR,
+  openFixture,
+  START,
+} from '../../test/kit/store/fixture.ts'
+import { openSqliteTestMail, openSqliteTestShop } from '../../test/kit/store/stores.ts'
+import { seriesSweep } from '../admin/series/jobs.ts'
+import type { ShopStore, Store } from '../store/store.ts'
 import { guardClock } from './clock-guard.ts'
 import { readConfig } from './config.ts'
+import { startSweep, sweepStep } from './sweep.ts'
 
 const RETENTION = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY }
 const LIMITS = {
@@ -30,7 +37,8 @@ function openSweep() {
   const record = (_facts: object, sentence: string) => void logged.push(sentence)
   const guard = guardClock(() => clocks, { warn: record, info: record })
   const now = () => new Date(clocks.wallMs)
-  const step = sweepStep(RETENTION, { store: fixture.store, now, guard })
+  const { store } = fixture
+  const step = sweepStep((time) => store.sweep({ ...RETENTION, now: time }), { store, now, guard })
   return {
     warning: guard.warning,
     async pass(wallMs: number, monotonicMs: number) {
@@ -47,14 +55,14 @@ test('no mail is deleted while the wall clock is ahead, and all of it exists aft
   const sweep = openSweep()
   await sweep.pass(3 * DAY, 5_000)
   await sweep.pass(HOUR / 2, HOUR / 2)
-  assert.deepEqual(await fixture.subjects(id), ['hello'])
-  assert.match(sweep.warning() ?? '', /^The system clock jumped ahead by 4320 minutes\./)
+  expect(await fixture.subjects(id)).toStrictEqual(['hello'])
+  expect(sweep.warning() ?? '').toMatch(/^The system clock jumped ahead by 4320 minutes\./)
   await sweep.pass(-3 * DAY, 5_000)
   await sweep.pass(HOUR / 4, HOUR / 4)
-  assert.deepEqual(await fixture.subjects(id), ['hello'])
-  assert.ok(
+  expect(await fixture.subjects(id)).toStrictEqual(['hello'])
+  expect(
     await fixture.store.extendSession(id, new Date(clocks.wallMs + HOUR), new Date(clocks.wallMs)),
-  )
+  ).toBeTruthy()
 })
 
 test('a machine that was suspended deletes expired mail after an hour', async () => {
@@ -63,11 +71,11 @@ test('a machine that was suspended deletes expired mail after an hour', async ()
   const sweep = openSweep()
   await sweep.pass(8 * HOUR, 0)
   await sweep.pass(HOUR - 1, HOUR - 1)
-  assert.deepEqual(await fixture.subjects(id), ['hello'])
+  expect(await fixture.subjects(id)).toStrictEqual(['hello'])
   await sweep.pass(1, 1)
-  assert.deepEqual(await fixture.subjects(id), [])
-  assert.equal(sweep.warning(), undefined)
-  assert.deepEqual(logged, [
+  expect(await fixture.subjects(id)).toStrictEqual([])
+  expect(sweep.warning()).toBeUndefined()
+  expect(logged).toStrictEqual([
     'system clock jumped ahead: expired mail is kept until it runs steadily',
     'system clock ran steadily for an hour: expired mail is deleted again',
   ])
@@ -78,39 +86,21 @@ test('no series are swept while the wall clock is ahead', async () => {
   await fixture.store.saveMinute(mails)
   const guard = guardClock(() => clocks, silentLog)
   const now = () => new Date(clocks.wallMs)
-  const step = seriesSweepStep({ store: fixture.store, now, guard })
+  const { store } = fixture
+  const step = sweepStep((time) => seriesSweep.step(store, time), { store, now, guard })
   const read = () =>
     fixture.store.readSeries({ name: 'mails', from: START, until: new Date(START.getTime() + DAY) })
   clocks = { wallMs: START.getTime() + 31 * DAY, monotonicMs: 5_000 }
   await step()
-  assert.equal((await read()).length, 1)
+  expect((await read()).length).toBe(1)
   clocks = { wallMs: clocks.wallMs + 2 * HOUR, monotonicMs: 5_000 + 2 * HOUR }
   await step()
-  assert.equal((await read()).length, 0)
-})
-
-test('the sweep of the service sweeps mail and series', async () => {
-  const [swept, sweptSeries] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const store: Store = {
-    ...mail.store,
-    async sweep(options) {
-      swept.resolve()
-      return await mail.store.sweep(options)
-    },
-    async sweepSeries(now) {
-      sweptSeries.resolve()
-      await mail.store.sweepSeries(now)
-    },
-  }
-  const { config } = readConfig({ env: {}, file: {} })
-  const sweep = startSweep(config, { store, now: () => NOON, log: silentLog })
-  await Promise.all([swept.promise, sweptSeries.promise])
-  await sweep.stop()
+  expect((await read()).length).toBe(0)
 })
 
 const NOON = new Date('2026-03-01T12:00:00Z')
-type Leases = Pick<Store, 'acquireLease' | 'releaseLease'>
 const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+const SWEEPS = ['sweep', 'sweepBlocks', 'sweepSeries', 'sweepShop'] as const
 
 let shop: Awaited<ReturnType<typeof openSqliteTestShop>>
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -123,38 +113,52 @@ afterEach(async () => {
   await mail.close()
 })
 
-const start = (store: Leases, swept: () => void) => {
+/** The sweep of a service; `swept` is called with the name of each part. */
+function start(
+  leases: Pick<Store, 'acquireLease' | 'releaseLease'>,
+  swept: (name: string) => void,
+) {
+  const noting = <T extends object>(store: T): T =>
+    new Proxy(store, {
+      get(target, name) {
+        if (SWEEPS.some((one) => one === name)) swept(String(name))
+        return Reflect.get(target, name)
+      },
+    })
   const { config } = readConfig({ env: {}, file: {} })
-  const sweepShop = async (now: Date) => {
-    swept()
-    return await shop.store.sweepShop(now)
-  }
-  const deps = { store, shop: { ...shop.store, sweepShop }, now: () => NOON, log: silentLog }
-  return startShopJobs(config, deps)
+  const store: Store = noting({ ...mail.store, ...leases })
+  const shopStore: ShopStore = noting(shop.store)
+  return startSweep({ config, store, shop: shopStore, now: () => NOON, log: silentLog })
 }
 
-test('the shop is swept even if keys are issued manually', async () => {
-  const swept = Promise.withResolvers<void>()
-  const stop = await start(mail.store, swept.resolve)
-  await swept.promise
+test('the sweep of the service sweeps mail, blocks, series and the shop', async () => {
+  const left = new Set<string>(SWEEPS)
+  const done = Promise.withResolvers<void>()
+  const { stop } = start(mail.store, (name) => {
+    left.delete(name)
+    if (left.size === 0) done.resolve()
+  })
+  await done.promise
   await stop()
 })
 
-test('of two nodes one runs the shop jobs; when it stops, the other takes over', async () => {
+test('of two nodes one sweeps; when it stops, the other takes over', async () => {
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const stopFirst = await start(mail.store, first.resolve)
+  const { stop: stopFirst } = start(mail.store, () => first.resolve())
   await first.promise
   const acquired = Promise.withResolvers<boolean>()
-  const secondLeases: Leases = {
-    ...mail.other,
-    async acquireLease(lease) {
-      const isAcquired = await mail.other.acquireLease(lease)
-      acquired.resolve(isAcquired)
-      return isAcquired
+  const { stop: stopSecond } = start(
+    {
+      ...mail.other,
+      async acquireLease(lease) {
+        const isAcquired = await mail.other.acquireLease(lease)
+        acquired.resolve(isAcquired)
+        return isAcquired
+      },
     },
-  }
-  const stopSecond = await start(secondLeases, second.resolve)
-  assert.equal(await acquired.promise, false)
+    () => second.resolve(),
+  )
+  expect(await acquired.promise).toBe(false)
   await stopFirst()
   await second.promise
   await stopSecond()

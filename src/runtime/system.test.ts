@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readConfig } from './config.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
 
@@ -14,24 +13,24 @@ for (const [limit, connections] of [
   [64, 16],
 ] as const) {
   test(`with ${limit} descriptors there are ${connections} HTTP connections`, () => {
-    assert.equal(limitConnections(config, limit).http.connections, connections)
+    expect(limitConnections(config, limit).http.connections).toBe(connections)
   })
 }
 
 test('a lower limit set by the operator applies', () => {
   const limited = readConfig({ env: { ...ENV, MAYFLY_HTTP_CONNECTIONS: '100' }, file: {} }).config
-  assert.equal(limitConnections(limited, 20_000).http.connections, 100)
+  expect(limitConnections(limited, 20_000).http.connections).toBe(100)
 })
 
 test('each thread needs descriptors of its own', () => {
   const many = readConfig({ env: { ...ENV, MAYFLY_HTTP_THREADS: '8' }, file: {} }).config
-  assert.equal(limitConnections(many, 1_024).http.connections, 432)
+  expect(limitConnections(many, 1_024).http.connections).toBe(432)
 })
 
 test('without a known limit 1,024 descriptors are assumed', () => {
-  assert.equal(limitConnections(config, descriptorLimit('/nowhere')).http.connections, 544)
+  expect(limitConnections(config, descriptorLimit('/nowhere')).http.connections).toBe(544)
 })
 
 test.runIf(process.platform === 'linux')('the limit is known on Linux', () => {
-  assert.ok(descriptorLimit() >= 64)
+  expect(descriptorLimit()).toBeGreaterThanOrEqual(64)
 })

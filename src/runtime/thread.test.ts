@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Problem } from '../base/problem.ts'
 import { startThread } from './thread.ts'
 
@@ -13,26 +12,30 @@ const unexpected = (error: Error) => {
 describe('a call to another thread', () => {
   test('returns results, problems with their code and errors with their message', async () => {
     const thread = await start(unexpected)
-    assert.equal(thread.ready, 42)
-    assert.equal(await thread.call('measure', new Uint8Array(5)), 5)
-    await assert.rejects(thread.call('refuse'), (error: unknown) => {
-      assert.ok(error instanceof Problem)
-      assert.deepEqual([error.code, error.message, error.retryAfter], ['overloaded', 'not now', 7])
+    expect(thread.ready).toBe(42)
+    expect(await thread.call('measure', new Uint8Array(5))).toBe(5)
+    await expect(thread.call('refuse')).rejects.toSatisfy((error: unknown) => {
+      expect.assert(error instanceof Problem)
+      expect([error.code, error.message, error.retryAfter]).toStrictEqual([
+        'overloaded',
+        'not now',
+        7,
+      ])
       return true
     })
-    await assert.rejects(thread.call('fail'), /^Error: a fault of ours$/)
-    await assert.rejects(thread.call('unheard-of'), /unknown command unheard-of/)
+    await expect(thread.call('fail')).rejects.toThrow(/^a fault of ours$/)
+    await expect(thread.call('unheard-of')).rejects.toThrow(/unknown command unheard-of/)
     await thread.close()
   })
 
   test('transfers bytes without copying, except parts of a larger buffer', async () => {
     const thread = await start(unexpected)
     const own = new Uint8Array([1, 2, 3])
-    assert.deepEqual(await thread.call('reverse', own), new Uint8Array([3, 2, 1]))
-    assert.equal(own.length, 0, 'transferred')
+    expect(await thread.call('reverse', own)).toStrictEqual(new Uint8Array([3, 2, 1]))
+    expect(own.length, 'transferred').toBe(0)
     const part = new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4)
-    assert.deepEqual(await thread.call('reverse', part), new Uint8Array([3, 2, 1]))
-    assert.deepEqual(part, new Uint8Array([1, 2, 3]), 'not transferred')
+    expect(await thread.call('reverse', part)).toStrictEqual(new Uint8Array([3, 2, 1]))
+    expect(part, 'not transferred').toStrictEqual(new Uint8Array([1, 2, 3]))
     await thread.close()
   })
 })
@@ -42,7 +45,9 @@ describe('a thread', () => {
     const died = Promise.withResolvers<Error>()
     const thread = await start(died.resolve)
     await thread.call('die')
-    assert.match((await died.promise).message, /^the test thread failed: Error: the thread is lost/)
+    expect((await died.promise).message).toMatch(
+      /^the test thread failed: Error: the thread is lost/,
+    )
   })
 
   test('that is closed is not reported, and returns its last result although it has exited', async () => {
@@ -52,11 +57,11 @@ describe('a thread', () => {
     await setImmediate()
     // It exits meanwhile, so this thread sees its result and its exit at once.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
-    assert.equal(await closing, 'closed')
+    expect(await closing).toBe('closed')
   })
 
   test('that ends before it is ready fails the start', async () => {
     const missing = startThread('./testing/none.ts', {}, { name: 'none', died: unexpected })
-    await assert.rejects(missing, /none\.ts/)
+    await expect(missing).rejects.toThrow(/none\.ts/)
   })
 })

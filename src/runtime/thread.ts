@@ -84,18 +84,12 @@ function portsIn(setup: object): MessagePort[] {
     .filter((part) => part instanceof MessagePort)
 }
 
-export interface Writer {
-  thread: Thread
-  /** One for each caller. */
-  ports: MessagePort[]
-}
-
 /** Migrates the database, then starts its writer with one port per caller. */
 export async function startWriter(
   callers: number,
   setup: WriterSetup,
   died: (fault: Error) => void,
-): Promise<Writer> {
+) {
   openMigrated(setup.folder, setup.kind).close()
   const channels = Array.from({ length: callers }, () => new MessageChannel())
   const ports = channels.map((channel) => channel.port1)

@@ -11,7 +11,9 @@ import { type PortRequest, type PortResponse, portResponse, serve } from './port
 
 // A thread that owns the only writable connection to mail.db or to shop.db. Tests open a writer in their own thread.
 
-export type WriterSetup = { folder: string } & (
+export type WriterSetup = { folder: string } & WriterKind
+
+export type WriterKind =
   | {
       kind: 'mail'
       maxBytes: number | 'auto'
@@ -20,7 +22,6 @@ export type WriterSetup = { folder: string } & (
       versions: SharedArrayBuffer
     }
   | { kind: 'shop' }
-)
 
 function openMail({ folder, maxBytes, versions, ...options }: WriterSetup & { kind: 'mail' }) {
   const db = openWritable(join(folder, MAIL_FILE), maxBytes)

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../../base/problem.ts'
-import { problemStatus } from '../server/problem-response.ts'
+import { problemSchema, problemStatus } from '../server/problem-response.ts'
 import { isInPath, namesIgnored, type Route, routeName } from '../server/route.ts'
 
 const BODY_TYPES = [
@@ -14,6 +14,7 @@ export function openapi(routes: readonly Route[]): object {
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
   }
+  const schemas: Record<string, unknown> = {}
   return {
     openapi: '3.1.0',
     info: {
@@ -25,9 +26,9 @@ export function openapi(routes: readonly Route[]): object {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    paths,
+    paths: withReferences(paths, schemas),
     components: {
-      schemas: { Refusal: problemSchema(Object.keys(problemStatus)) },
+      schemas,
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A session token.' },
         key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'An API key.' },
@@ -38,26 +39,36 @@ export function openapi(routes: readonly Route[]): object {
   }
 }
 
+/** Replaces each schema with a name by a reference; the schema itself is added to `schemas`. */
+function withReferences(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withReferences(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const { $id, ...fields } = value as Record<string, unknown>
+  const replaced = Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, withReferences(field, schemas)]),
+  )
+  if (typeof $id !== 'string') return replaced
+  schemas[$id] = replaced
+  return { $ref: `#/components/schemas/${$id}` }
+}
+
+/** What the parser answers to too many headers: see problem-response.ts. */
+const HEADERS_TOO_LARGE = 431
+
 /** The problems of the route itself and those of any request. */
 export function problemsOf(route: Route): ProblemCode[] {
-  const all: ProblemCode[] = [
-    ...((route.input.required ?? []).length > 0 ? WITH_REQUIRED : []),
-    ...(Object.keys(route.input.properties).length > 0 ? WITH_PARAMETERS : []),
+  const { input, method, rawBody, unlimited } = route
+  const when = (applies: unknown, ...codes: ProblemCode[]) => (applies ? codes : [])
+  const all = [
+    ...when(input.required?.length, 'missing_parameter'),
+    ...when(Object.keys(input.properties).length, 'invalid_parameter'),
     ...route.problems,
-    ...(route.method === 'POST' && !route.rawBody ? WITH_BODY : []),
-    ...(route.unlimited ? [] : WITH_RATE_LIMIT),
-    ...ALWAYS,
+    ...when(method === 'POST' && !rawBody, 'invalid_parameter', 'unsupported_media_type'),
+    ...when(!unlimited, 'rate_limited'),
+    ...when(true, 'timeout', 'too_large', 'internal', 'overloaded'),
   ]
   return [...new Set(all)].sort((a, b) => problemStatus[a] - problemStatus[b])
 }
-
-const WITH_REQUIRED: ProblemCode[] = ['missing_parameter']
-const WITH_PARAMETERS: ProblemCode[] = ['invalid_parameter']
-const WITH_BODY: ProblemCode[] = ['invalid_parameter', 'unsupported_media_type']
-const WITH_RATE_LIMIT: ProblemCode[] = ['rate_limited']
-/** What the parser answers to too many headers: see problem-response.ts. */
-const HEADERS_TOO_LARGE = 431
-const ALWAYS: ProblemCode[] = ['timeout', 'too_large', 'internal', 'overloaded']
 
 function operation(route: Route): object {
   const named = Object.keys(route.input.properties).some((name) => !isInPath(route, name))
@@ -130,7 +141,7 @@ function responses(route: Route): Record<string, object> {
     200: {
       description: 'Success',
       ...headersOf([...always, ...own]),
-      ...successContent(route.output),
+      ...contentOf(route.output),
     },
   }
   if (route.conditional) {
@@ -166,7 +177,7 @@ function problemResponse(
   return {
     description: codes.join(', '),
     ...headersOf([...late, ...quota]),
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
+    ...contentOf(problemSchema),
   }
 }
 
@@ -177,20 +188,7 @@ function headersOf(fields: readonly HeaderSchema[]): object {
   }
 }
 
-function successContent(output: TSchema | string): object {
+function contentOf(output: TSchema | string): object {
   if (typeof output !== 'string') return { content: { 'application/json': { schema: output } } }
   return { content: { [output]: { schema: { type: 'string' } } } }
-}
-
-function problemSchema(codes: string[]): object {
-  return {
-    type: 'object',
-    required: ['status', 'message', 'code', 'request_id'],
-    properties: {
-      status: { const: 'error' },
-      message: { type: 'string' },
-      code: { enum: codes },
-      request_id: { type: 'string' },
-    },
-  }
 }

@@ -1,7 +1,32 @@
+import type { ProblemCode } from '../../base/problem.ts'
 import type { ParamSchema } from '../server/parameters.ts'
+import { problemStatus } from '../server/problem-response.ts'
 import type { Route } from '../server/route.ts'
+import { isRequired, problemsOf } from './openapi.ts'
 
-export function describeType({ type = '', minimum, maximum }: ParamSchema): string {
+// What the reference says about a route, in docs/api.md and on the page.
+
+/** Headers, then parameters. */
+export function parameterRows({ input, requestHeaders = [] }: Route) {
+  const fields = Object.entries(input.properties).map(([name, schema]) => {
+    const field: ParamSchema = schema
+    const { description = '' } = field
+    return { name, required: isRequired(input, name), type: describeType(field), description }
+  })
+  return [...requestHeaders.map((header) => ({ ...header, type: 'header' })), ...fields]
+}
+
+/** The problems of a route, by status. */
+export function problemRows(route: Route): [status: number, codes: ProblemCode[]][] {
+  return [...Map.groupBy(problemsOf(route), (code) => problemStatus[code])]
+}
+
+/** An example of its JSON; undefined if it responds with anything else. */
+export function sampleText({ output }: Route): string | undefined {
+  return typeof output === 'string' ? undefined : JSON.stringify(sampleOf(output), undefined, 2)
+}
+
+function describeType({ type = '', minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
   if (type === 'array') return 'list of integers'
   if (type !== 'integer') return 'text'
@@ -10,7 +35,9 @@ export function describeType({ type = '', minimum, maximum }: ParamSchema): stri
 }
 
 /** The subset of JSON Schema that our outputs use. */
-interface JsonSchema {
+export interface JsonSchema {
+  /** The name of what it describes. */
+  $id?: string
   type?: string
   const?: unknown
   examples?: unknown[]
@@ -21,7 +48,7 @@ interface JsonSchema {
 }
 
 /** An example response: `examples` where given. */
-export function sampleOf(shape: JsonSchema): unknown {
+function sampleOf(shape: JsonSchema): unknown {
   if (shape.examples) return shape.examples[0]
   if (shape.const !== undefined) return shape.const
   if (shape.anyOf) return sampleOf(shape.anyOf[0] ?? {})
@@ -34,50 +61,3 @@ export function sampleOf(shape: JsonSchema): unknown {
 }
 
 const SAMPLE_VALUES: Record<string, unknown> = { string: '…', integer: 0, boolean: false }
-
-/** web/site/api.ts: the responses as TypeScript types, for the page. */
-export function typescriptTypes(routes: readonly Route[]): string {
-  const responses = routes.flatMap(({ method, path, output }) =>
-    typeof output === 'string' ? [] : [`  '${method} ${path}': ${typescriptType(output, '  ')}\n`],
-  )
-  return `// Generated from the routes by src/http/docs/generated.test.ts. To update it, run \`npx vitest run src/http/docs --update\`.
-
-/** The successful response of each route. */
-export interface ApiResponses {
-${responses.join('')}}
-`
-}
-
-function typescriptType(shape: JsonSchema, indent: string): string {
-  if (shape.const !== undefined)
-    return typeof shape.const === 'string' ? `'${shape.const}'` : String(shape.const)
-  if (shape.anyOf) return shape.anyOf.map((one) => typescriptType(one, indent)).join(' | ')
-  if (shape.properties) return typescriptObject(shape, indent)
-  if (shape.items) return `${parenthesized(typescriptType(shape.items, indent))}[]`
-  return TYPESCRIPT_NAMES[shape.type ?? ''] ?? 'unknown'
-}
-
-function typescriptObject({ properties = {}, required = [] }: JsonSchema, indent: string): string {
-  const fields = Object.entries(properties).map(([name, field]) => {
-    const mark = required.includes(name) ? '' : '?'
-    return `${name}${mark}: ${typescriptType(field, `${indent}  `)}`
-  })
-  const line = `{ ${fields.join('; ')} }`
-  if (line.length <= MAX_LINE) return line
-  return `{\n${fields.map((field) => `${indent}  ${field}\n`).join('')}${indent}}`
-}
-
-/** Leaves room for the indentation and the name within the line width of the formatter. */
-const MAX_LINE = 64
-
-function parenthesized(type: string): string {
-  return type.includes(' | ') && !type.startsWith('{') ? `(${type})` : type
-}
-
-const TYPESCRIPT_NAMES: Record<string, string> = {
-  string: 'string',
-  integer: 'number',
-  number: 'number',
-  boolean: 'boolean',
-  null: 'null',
-}

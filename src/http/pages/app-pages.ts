@@ -1,5 +1,4 @@
 import type { SiteConfig } from '../../shared/site.ts'
-import { ADMIN_ENTRY } from './assets.ts'
 import { html, type Markup } from './html.ts'
 import type { Locale } from './locale.ts'
 import { pageRoute } from './page.ts'
@@ -7,61 +6,28 @@ import { startContent } from './plain/start.ts'
 
 /** Pages that a script of web/ renders; without one they say what to do instead. */
 export const pageRoutes = [
-  pageRoute({
-    path: '/',
-    title: 'Inbox',
-    description: 'A temporary address and its mail, for people.',
-    page: {
-      title: 'site_inbox',
-      entry: 'inbox/inbox.tsx',
-      publicPath: '/',
-      showsMail: true,
-      content: startContent,
-    },
+  pageRoute('/', {
+    title: 'site_inbox',
+    entry: 'inbox/inbox.tsx',
+    publicPath: '/',
+    showsMail: true,
+    content: startContent,
   }),
-  pageRoute({
-    path: '/key',
-    title: 'Your key',
-    description: 'Usage and remaining requests of a key, for people.',
-    page: {
-      title: 'site_key',
-      current: 'key',
-      publicPath: '/key',
-      isOfShop: true,
-      entry: 'key/key.tsx',
-      content: keyContent,
-    },
+  pageRoute('/key', {
+    title: 'site_key',
+    current: 'key',
+    publicPath: '/key',
+    isOfShop: true,
+    entry: 'key/key.tsx',
+    content: keyContent,
   }),
-  pageRoute({
-    path: '/leave',
-    title: 'Open a link',
-    description:
-      'Shows where a link in a message goes before it is opened. The link is in the fragment, which is never sent to the server.',
-    page: {
-      title: 'leave_title',
-      entry: 'site/leave.tsx',
-      content: (_config, { t }) => html`<main><h1>${t('leave_title')}</h1></main>`,
-    },
+  // Shows where a link in a message goes before it is opened. The link is in the fragment, which is never sent to the server.
+  pageRoute('/leave', {
+    title: 'leave_title',
+    entry: 'site/leave.tsx',
+    content: (_config, { t }) => html`<main><h1>${t('leave_title')}</h1></main>`,
   }),
 ]
-
-/** The token is used by a script only, so that it is never sent in a form. */
-export const adminPageRoute = {
-  ...pageRoute({
-    path: '/admin',
-    title: 'Admin',
-    description: 'For the operator, who signs in with the admin token.',
-    page: {
-      title: 'admin_title',
-      entry: ADMIN_ENTRY,
-      content: (_config, { t }) => html`<main id="main">
-<h1>${t('admin_title')}</h1>
-<noscript><p class="notice">${t('admin_script')}</p></noscript>
-</main>`,
-    },
-  }),
-  api: 'admin' as const,
-}
 
 /** A key is used by a script only, so that it is never sent in a form. */
 function keyContent({ site }: SiteConfig, { t }: Locale): Markup {

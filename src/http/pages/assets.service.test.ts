@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
 import { assetRoutes } from './assets.ts'
 
 let app: App
@@ -18,13 +17,13 @@ const getScript = async (coding: string) =>
 describe('/assets/{name}', () => {
   describe('200', () => {
     test('a file with a hash in its name is cached as immutable', async () => {
-      assert.match(script, /^\/assets\/[\w-]+-[\w-]{8}\.js$/)
+      expect(script).toMatch(/^\/assets\/[\w-]+-[\w-]{8}\.js$/)
       const { status, headers } = await request(`${app.url}${script}`)
-      assert.equal(status, 200)
-      assert.equal(headers.get('content-type'), 'text/javascript; charset=utf-8')
-      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
-      assert.equal(headers.get('vary'), 'Accept-Encoding')
-      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      expect(status).toBe(200)
+      expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+      expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+      expect(headers.get('vary')).toBe('Accept-Encoding')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
     })
 
     for (const [accepted, coding] of [
@@ -34,13 +33,13 @@ describe('/assets/{name}', () => {
     ] as const) {
       test(`Accept-Encoding ${accepted} gets ${coding}: the same text in fewer bytes`, async () => {
         const [plain, compressed] = [await getScript('identity'), await getScript(accepted)]
-        assert.equal(plain.headers.get('content-encoding'), null)
-        assert.equal(compressed.headers.get('content-encoding'), coding)
+        expect(plain.headers.get('content-encoding')).toBe(null)
+        expect(compressed.headers.get('content-encoding')).toBe(coding)
         const [plainLength, compressedLength] = [plain, compressed].map(({ headers }) =>
           headers.get('content-length'),
         )
-        assert.ok(Number(compressedLength) < Number(plainLength))
-        assert.equal(compressed.text, plain.text)
+        expect(Number(compressedLength)).toBeLessThan(Number(plainLength))
+        expect(compressed.text).toBe(plain.text)
       })
     }
   })
@@ -49,7 +48,7 @@ describe('/assets/{name}', () => {
     for (const name of ['x.js', '..%2fsources', '%2e%2e%2f.vite%2fmanifest.json', 'constructor']) {
       test(`${name} is not a file of the build`, async () => {
         const { status, body } = await request(`${app.url}/assets/${name}`)
-        assert.deepEqual([status, body['code']], [404, 'not_found'])
+        expect([status, body['code']]).toStrictEqual([404, 'not_found'])
       })
     }
   })
@@ -59,7 +58,7 @@ for (const route of assetRoutes.slice(1)) {
   describe(route.path, () => {
     test('200: the icon is an SVG', async () => {
       const { status, headers } = await request(`${app.url}${route.path}`)
-      assert.deepEqual([status, headers.get('content-type')], [200, 'image/svg+xml'])
+      expect([status, headers.get('content-type')]).toStrictEqual([200, 'image/svg+xml'])
     })
   })
 }

@@ -123,11 +123,7 @@ export const assetRoutes = [
   route({
     method: 'GET',
     path: '/assets/{name}',
-    title: 'Assets',
-    description: 'Scripts and styles of the pages.',
     input: Type.Object({ name: Type.String() }),
-    output: 'text/javascript',
-    problems: ['not_found'],
     async handle({ name }, { builtPage }: AssetDeps, { headers }) {
       const asset = builtPage.asset(name)
       if (!asset) throw new Problem('not_found', 'Not found.')
@@ -138,9 +134,6 @@ export const assetRoutes = [
     route({
       method: 'GET',
       path,
-      title: 'Icon',
-      description: 'The icon of the site.',
-      output: 'image/svg+xml',
       handle: async () =>
         contentResponse('image/svg+xml', ICON, {
           'cache-control': 'public, max-age=86400',

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { tempFolder } from '../../../test/support/stores.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { type BuiltPage, readBuiltPage } from './assets.ts'
 
 const MANIFEST = {
@@ -47,7 +46,7 @@ afterAll(() => folder.remove())
 
 describe('a build', () => {
   test('lists every file of an entry once, even with circular imports', () => {
-    assert.deepEqual(built.entry('inbox/inbox.tsx'), {
+    expect(built.entry('inbox/inbox.tsx')).toStrictEqual({
       script: '/assets/inbox-1.js',
       modules: ['/assets/a.js', '/assets/b.js'],
       styles: ['/assets/i.css', '/assets/a.css'],
@@ -55,18 +54,18 @@ describe('a build', () => {
   })
 
   test('has a catalogue for every language but English', () => {
-    assert.equal(built.catalogue('de'), '/assets/de-1.js')
-    assert.equal(built.catalogue('en'), undefined)
+    expect.assert(built.catalogue('de') === '/assets/de-1.js')
+    expect.assert(built.catalogue('en') === undefined)
   })
 
   test('serves scripts and styles, also compressed, and no other file', () => {
     const asset = built.asset('a.js')
-    assert.equal(asset?.type, 'text/javascript; charset=utf-8')
-    assert.equal(String(asset.bytes), 'a.js')
-    assert.equal(String(asset.compressed.br), 'a.js.br')
-    assert.equal(String(asset.compressed.gzip), 'a.js.gz')
+    expect.assert(asset?.type === 'text/javascript; charset=utf-8')
+    expect.assert(String(asset.bytes) === 'a.js')
+    expect.assert(String(asset.compressed.br) === 'a.js.br')
+    expect.assert(String(asset.compressed.gzip) === 'a.js.gz')
     for (const name of ['secret.txt', 'a.js.br', '../.vite/manifest.json', '']) {
-      assert.equal(built.asset(name), undefined, name)
+      expect(built.asset(name), name).toBeUndefined()
     }
   })
 })
@@ -75,14 +74,15 @@ test('without an admin token, files that only the admin page loads are not serve
   const open = readBuiltPage(folder.path, { admin: false })
   const served = (page: BuiltPage) =>
     [...OF_ALL, ...OF_ADMIN].filter((name) => page.asset(name) !== undefined)
-  assert.deepEqual(served(open), OF_ALL)
-  assert.deepEqual(served(built), [...OF_ALL, ...OF_ADMIN])
+  expect(served(open)).toStrictEqual(OF_ALL)
+  expect(served(built)).toStrictEqual([...OF_ALL, ...OF_ADMIN])
 })
 
 test('without a build there are no files', () => {
   const none = readBuiltPage(join(folder.path, 'nowhere'), { admin: true })
-  assert.deepEqual(
-    [none.entry('inbox/inbox.tsx'), none.catalogue('de'), none.asset('a.js')],
-    [undefined, undefined, undefined],
-  )
+  expect([none.entry('inbox/inbox.tsx'), none.catalogue('de'), none.asset('a.js')]).toStrictEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })

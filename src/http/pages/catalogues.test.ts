@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { LANGUAGES, type Language } from '../../shared/languages.ts'
 import type { Translation } from '../../shared/translate.ts'
 import { CATALOGUES } from './locale.ts'
@@ -78,10 +77,7 @@ test('every text is used', () => {
   const isValue = (part = '') => new RegExp(`'${part}'|\\b${part}\\??:`).test(sources)
   const isUsed = (name: string) =>
     sources.includes(`'${name}'`) || patterns.some((pattern) => isValue(pattern.exec(name)?.[1]))
-  assert.deepEqual(
-    NAMES.filter((name) => !isUsed(name)),
-    [],
-  )
+  expect(NAMES.filter((name) => !isUsed(name))).toStrictEqual([])
 })
 
 for (const language of LANGUAGE_NAMES) {
@@ -90,14 +86,14 @@ for (const language of LANGUAGE_NAMES) {
 
   describe(language, () => {
     test('it has the same texts as English, in the same order', () => {
-      assert.deepEqual(Object.keys(catalogue), NAMES)
+      expect(Object.keys(catalogue)).toStrictEqual(NAMES)
     })
 
     test('no text is empty or has space around it', () => {
       const wrong = names.filter((name) =>
         formsOf(catalogue[name]).some(([, text]) => text === '' || text !== text.trim()),
       )
-      assert.deepEqual(wrong, [])
+      expect(wrong).toStrictEqual([])
     })
 
     test('a plural has every form of the language; `many` may be missing, and `one` be there for 1', () => {
@@ -109,7 +105,7 @@ for (const language of LANGUAGE_NAMES) {
         const forms = Object.keys(catalogue[name]).filter((form) => !optional.includes(form))
         return String(forms.toSorted()) !== String(required.toSorted())
       })
-      assert.deepEqual(wrong, [])
+      expect(wrong).toStrictEqual([])
     })
 
     test('each form has the placeholders of the English text', () => {
@@ -120,14 +116,14 @@ for (const language of LANGUAGE_NAMES) {
         )
         return faulty.map(([form, text]) => `${name} (${form}): ${text}`)
       })
-      assert.deepEqual(wrong, [])
+      expect(wrong).toStrictEqual([])
     })
 
     test('quotes, apostrophes and ellipses are typographic', () => {
       const wrong = names.filter((name) =>
         formsOf(catalogue[name]).some(([, text]) => /["'`]|\.\.\./.test(text)),
       )
-      assert.deepEqual(wrong, [])
+      expect(wrong).toStrictEqual([])
     })
   })
 }
@@ -139,7 +135,7 @@ for (const [language, same] of Object.entries(SAME)) {
       const text = wholeOf(catalogue[name])
       return text === wholeOf(en[name]) && !same.includes(text)
     })
-    assert.deepEqual(left, [])
+    expect(left).toStrictEqual([])
   })
 }
 
@@ -147,14 +143,14 @@ test('French punctuation has a non-breaking space', () => {
   const alone = namesIn(fr).filter((name) =>
     formsOf(fr[name]).some(([, text]) => / [:;?!»]|« |\p{L}[;?!»]|«\p{L}/u.test(text)),
   )
-  assert.deepEqual(alone, [])
+  expect(alone).toStrictEqual([])
 })
 
 test('Spanish questions have both marks', () => {
   const halves = namesIn(es).filter((name) =>
     formsOf(es[name]).some(([, text]) => text.includes('?') !== text.includes('¿')),
   )
-  assert.deepEqual(halves, [])
+  expect(halves).toStrictEqual([])
 })
 
 type Form = Intl.LDMLPluralRule

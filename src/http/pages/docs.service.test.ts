@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { request, sendRaw } from '../../../test/support/http-client.ts'
-import { openTestServer } from '../../../test/support/http-server.ts'
-import { PAGE_POLICY as POLICY, policyFault } from '../../../test/support/page-policy.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { request, sendRaw } from '../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { PAGE_POLICY as POLICY, policyFault } from '../../../test/kit/http/page-policy.ts'
 import { documentedRoutes, routes } from '../routes.ts'
 import { problemStatus } from '../server/problem-response.ts'
 
@@ -14,7 +13,7 @@ beforeAll(async () => {
 
 const _routeOf = (path: string) => {
   const found = routes.find((route) => route.path === path)
-  assert.ok(found)
+  expect(found).toBeTruthy()
   return found
 }
 
@@ -29,19 +28,21 @@ describe('/openapi.json', () => {
   describe('200', () => {
     test('has every endpoint with its parameters and responses', async () => {
       const { body } = await request(`${app.url}/openapi.json`)
-      assert.equal(body['openapi'], '3.1.0')
+      expect(body['openapi']).toBe('3.1.0')
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       for (const route of documentedRoutes) {
         const operation = paths[route.path]?.[route.method.toLowerCase()]
-        assert.ok(operation, route.path)
+        expect.assert(operation, route.path)
+        expect(route.title && route.description && route.output, route.path).toBeTruthy()
         const names = Object.keys(route.input.properties)
         const { parameters = [], requestBody } = operation
         const documented = [
           ...parameters.filter((one) => one.in !== 'header').map(({ name }) => name),
           ...Object.keys(requestBody?.content['application/json']?.schema.properties ?? {}),
         ]
-        assert.deepEqual(documented, names, route.path)
-        for (const code of route.problems) assert.ok(operation.responses[problemStatus[code]], code)
+        expect(documented, route.path).toStrictEqual(names)
+        for (const code of route.problems)
+          expect.assert(operation.responses[problemStatus[code]], code)
       }
     })
 
@@ -62,11 +63,11 @@ describe('/openapi.json', () => {
           )
           .map(({ path }) => path)
       const conditional = ['/api/check-mail', '/emails']
-      assert.deepEqual(pathsWith('If-None-Match'), conditional)
-      assert.deepEqual(pathsWith('Last-Event-ID'), ['/api/events'])
+      expect(pathsWith('If-None-Match')).toStrictEqual(conditional)
+      expect(pathsWith('Last-Event-ID')).toStrictEqual(['/api/events'])
       for (const { path, responses } of all) {
         const tagged = ['200', '304'].filter((code) => responses[code]?.headers?.['ETag'])
-        assert.deepEqual(tagged, conditional.includes(path) ? ['200', '304'] : [], path)
+        expect(tagged, path).toStrictEqual(conditional.includes(path) ? ['200', '304'] : [])
       }
     })
 
@@ -76,22 +77,21 @@ describe('/openapi.json', () => {
           (code) => responses[code]?.headers?.['RateLimit'],
         )
         const isKeyed = /^\/(?:emails|usage|api\/roll-key|webhooks(?:\/.*)?)$/.test(path)
-        assert.equal(
+        expect(
           withQuota.includes('200') && withQuota.includes('429') && withQuota.includes('500'),
-          isKeyed,
           path,
-        )
-        assert.equal(withQuota.includes('401'), false, path)
+        ).toBe(isKeyed)
+        expect(withQuota.includes('401'), path).toBe(false)
       }
     })
 
     test('documents the errors that any request can get, and Retry-After', async () => {
       for (const { path, responses } of await operations()) {
         for (const code of ['429', '503']) {
-          if (responses[code]) assert.ok(responses[code].headers?.['Retry-After'], path)
+          if (responses[code]) expect(responses[code].headers?.['Retry-After'], path).toBeTruthy()
         }
-        assert.ok(responses['503'], path)
-        assert.equal(responses['431']?.description, 'too_large', path)
+        expect(responses['503'], path).toBeTruthy()
+        expect(responses['431']?.description, path).toBe('too_large')
       }
     })
 
@@ -100,17 +100,14 @@ describe('/openapi.json', () => {
         .filter(({ responses }) => responses['400']?.description.includes('missing_parameter'))
         .map(({ path }) => path)
       const withRequired = documentedRoutes.filter(({ input }) => (input.required ?? []).length > 0)
-      assert.deepEqual(
-        listed,
-        withRequired.map(({ path }) => path),
-      )
+      expect(listed).toStrictEqual(withRequired.map(({ path }) => path))
     })
 
     test('lists shutting_down for operations that wait', async () => {
       const listed = (await operations())
         .filter(({ responses }) => responses['503']?.description.includes('shutting_down'))
         .map(({ path }) => path)
-      assert.deepEqual(listed, [
+      expect(listed).toStrictEqual([
         '/api/check-mail',
         '/api/read-mail',
         '/api/attachment',
@@ -121,14 +118,14 @@ describe('/openapi.json', () => {
 
     test('the metrics accept the admin token', async () => {
       const metrics = (await operations()).find(({ path }) => path === '/metrics')
-      assert.deepEqual(metrics?.security, [{ adminToken: [] }, {}])
+      expect(metrics?.security).toStrictEqual([{ adminToken: [] }, {}])
     })
 
     test('each POST accepts a form, JSON and multipart', async () => {
       const { body } = await request(`${app.url}/openapi.json`)
       const paths = body['paths'] as Record<string, Record<string, Operation>>
       const types = Object.keys(paths['/api/create-session']?.['post']?.requestBody?.content ?? {})
-      assert.deepEqual(types.toSorted(), [
+      expect(types.toSorted()).toStrictEqual([
         'application/json',
         'application/x-www-form-urlencoded',
         'multipart/form-data',
@@ -141,18 +138,18 @@ describe('/docs', () => {
   describe('200', () => {
     test('lists every endpoint and every error code', async () => {
       const { text, headers } = await request(`${app.url}/docs`)
-      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
       for (const { path } of routes.filter((route) => route.path.startsWith('/api/'))) {
-        assert.ok(text.includes(`<code>${path}</code>`), path)
+        expect(text, path).toContain(`<code>${path}</code>`)
       }
       for (const code of Object.keys(problemStatus))
-        assert.ok(text.includes(`<code>${code}</code>`), code)
+        expect(text, code).toContain(`<code>${code}</code>`)
     })
 
     test('loads only files of the build', async () => {
       const { text, headers } = await request(`${app.url}/docs`)
-      assert.equal(policyFault(text), undefined)
-      assert.equal(headers.get('content-security-policy'), POLICY)
+      expect(policyFault(text)).toBeUndefined()
+      expect(headers.get('content-security-policy')).toBe(POLICY)
     })
 
     test('has a console for every operation that a form can call', async () => {
@@ -161,31 +158,31 @@ describe('/docs', () => {
       const calls = documentedRoutes
         .filter(({ rawBody }) => !rawBody)
         .map(({ method, path }) => `${method} ${path}`)
-      assert.deepEqual(consoles, calls)
+      expect(consoles).toStrictEqual(calls)
     })
 
     test('the table of contents lists every section, on phones and wide screens', async () => {
       const { text } = await request(`${app.url}/docs`)
       const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)
       const sections = [...text.matchAll(/<section id="([^"]*)"/g)].map(([, id]) => id)
-      assert.deepEqual(links.toSorted(), [...sections, ...sections].toSorted())
+      expect(links.toSorted()).toStrictEqual([...sections, ...sections].toSorted())
     })
 
     test('samples use the host of the request, unless it is invalid', async () => {
       const page = (await request(`${app.url}/docs`)).text
-      assert.ok(page.includes(`curl -X POST ${app.url}/api/create-session`))
+      expect(page).toContain(`curl -X POST ${app.url}/api/create-session`)
       const hostileRequest = 'GET /docs HTTP/1.1\r\nHost: x"><script>\r\nConnection: close\r\n\r\n'
       const received = await sendRaw(app.httpPort, hostileRequest)
-      assert.doesNotMatch(received, /<script>/)
-      assert.ok(received.includes('curl -X POST http://HOST/api/create-session'))
+      expect(received).not.toMatch(/<script>/)
+      expect(received).toContain('curl -X POST http://HOST/api/create-session')
     })
 
     test('samples use the configured base URL if there is one', async () => {
       const server = await openTestServer({ env: { MAYFLY_BASE_URL: 'https://mail.example' } })
       const { text } = await request(`${server.url}/docs`)
       await server.stop()
-      assert.ok(text.includes('curl -X POST https://mail.example/api/create-session'))
-      assert.ok(!text.includes(server.url))
+      expect(text).toContain('curl -X POST https://mail.example/api/create-session')
+      expect(text).not.toContain(server.url)
     })
   })
 })

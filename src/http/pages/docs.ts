@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import { isRequired, openapi, problemsOf } from '../docs/openapi.ts'
-import { describeType, sampleOf } from '../docs/schema-text.ts'
-import type { ParamSchema } from '../server/parameters.ts'
+import { openapi } from '../docs/openapi.ts'
+import { parameterRows, problemRows, sampleText } from '../docs/schema-text.ts'
 import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
 import { type Route, route, routeName } from '../server/route.ts'
@@ -100,58 +99,42 @@ ${responses(route)}
 }
 
 function parameterTable(route: Route): Markup {
-  const { requestHeaders = [], input } = route
-  const headers = requestHeaders.map(({ name, required, description }) => [
-    parameterName(name, required),
-    html`header`,
+  const rows = parameterRows(route).map(({ name, required, type, description }) => [
+    html`<code>${name}</code>${required ? html` <em>required</em>` : html``}`,
+    html`${type}`,
     html`${description}`,
   ])
-  const fields = Object.entries(input.properties).map(([name, schema]) => {
-    const field: ParamSchema = schema
-    return [
-      parameterName(name, isRequired(input, name)),
-      html`${describeType(field)}`,
-      html`${field.description ?? ''}`,
-    ]
-  })
-  const rows = [...headers, ...fields]
   if (rows.length === 0) return html`<p class="none">No parameters.</p>`
   return table(['Parameter', 'Type', 'Meaning'], rows, 'parameters')
-}
-
-function parameterName(name: string, required: boolean): Markup {
-  return html`<code>${name}</code>${required ? html` <em>required</em>` : html``}`
 }
 
 function responses(route: Route): Markup {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, see below'
   const unchanged = route.conditional ? [[html`304`, html`Unchanged since that ETag.`]] : []
-  const refused = problemsOf(route).map((code): [string, number] => [code, problemStatus[code]])
-  const rows = [[html`200`, html`${kind}`], ...unchanged, ...byStatus(refused)]
-  return html`${table(['Status', 'Response'], rows)}
-${sample(route)}`
+  const refused = problemRows(route).map(([status, codes]) => statusRow(status, codes))
+  const sample = sampleText(route)
+  return html`${table(['Status', 'Response'], [[html`200`, html`${kind}`], ...unchanged, ...refused])}
+${sample === undefined ? html`` : html`<pre class="sample"><code>${sample}</code></pre>`}`
 }
 
-function sample({ output }: Route): Markup {
-  if (typeof output === 'string') return html``
-  const text = JSON.stringify(sampleOf(output), undefined, 2)
-  return html`<pre class="sample"><code>${text}</code></pre>`
-}
-
-function byStatus(refusals: [string, number][]): Markup[][] {
-  return [...Map.groupBy(refusals, ([, number]) => number)].map(([number, alike]) => [
-    html`${number}`,
-    html`${alike.map(([code]) => html`<code>${code}</code> `)}`,
-  ])
+function statusRow(status: number, codes: readonly string[]): Markup[] {
+  return [html`${status}`, html`${codes.map((code) => html`<code>${code}</code> `)}`]
 }
 
 const REFUSAL = { status: 'error', message: '…', code: '…', request_id: '…' }
 
 function errors(): Markup {
+  const all = Map.groupBy(Object.entries(problemStatus), ([, status]) => status)
+  const rows = [...all].map(([status, alike]) =>
+    statusRow(
+      status,
+      alike.map(([code]) => code),
+    ),
+  )
   return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
 <p>Errors are JSON. <code>code</code> is stable; <code>message</code> is for humans. With 429 and 503, the <code>Retry-After</code> header says when to retry.</p>
 <pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
-${table(['Status', 'Codes'], byStatus(Object.entries(problemStatus)))}</section>`
+${table(['Status', 'Codes'], rows)}</section>`
 }
 
 function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
@@ -166,22 +149,15 @@ export function docsRoutes(routes: readonly Route[]) {
     route({
       method: 'GET',
       path: '/openapi.json',
-      title: 'OpenAPI',
-      description: 'This API for programs, as OpenAPI 3.1.',
       output: Type.Unknown(),
       handle: async () => document,
     }),
-    pageRoute({
-      path: '/docs',
-      title: 'Documentation',
-      description: 'This API for people.',
-      page: {
-        title: 'site_docs',
-        current: 'docs',
-        publicPath: '/docs',
-        entry: 'docs/docs.tsx',
-        content: ({ site }) => docsContent(routes, site),
-      },
+    pageRoute('/docs', {
+      title: 'site_docs',
+      current: 'docs',
+      publicPath: '/docs',
+      entry: 'docs/docs.tsx',
+      content: ({ site }) => docsContent(routes, site),
     }),
   ]
 }

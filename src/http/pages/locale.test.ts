@@ -1,19 +1,20 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { localeOf } from './locale.ts'
 
 test('a missing value leaves its placeholder visible', () => {
-  assert.match(localeOf('en').t('plain_lifetime'), /\{life\}/)
+  expect(localeOf('en').t('plain_lifetime')).toMatch(/\{life\}/)
 })
 
 test('a text with a count has the plural form of its language', () => {
-  assert.equal(localeOf('en').t('reader_attachments', { count: 1 }), '1 attachment')
-  assert.equal(localeOf('de').t('reader_attachments', { count: 1_234 }), '1.234 Anhänge')
-  assert.equal(localeOf('ar').t('reader_attachments', { count: 2 }), 'مرفقان')
+  expect(localeOf('en').t('reader_attachments', { count: 1 })).toBe('1 attachment')
+  expect(localeOf('de').t('reader_attachments', { count: 1_234 })).toBe('1.234 Anhänge')
+  expect(localeOf('ar').t('reader_attachments', { count: 2 })).toBe('مرفقان')
 })
 
 test('values are isolated in right-to-left text', () => {
-  assert.match(localeOf('ar').t('address_deleted', { email: 'a@b.test' }), /\u2068a@b\.test\u2069/)
+  expect(localeOf('ar').t('address_deleted', { email: 'a@b.test' })).toMatch(
+    /\u2068a@b\.test\u2069/,
+  )
 })
 
 describe('times', () => {
@@ -31,13 +32,13 @@ describe('times', () => {
     [30 * 86_400, 'in 30 days'],
   ] as const) {
     test(`${seconds} s from now is ${text}`, () => {
-      assert.equal(localeOf('en').relativeTime(now, after(seconds)), text)
+      expect(localeOf('en').relativeTime(now, after(seconds))).toBe(text)
     })
   }
 
   test('durations are in the language of the locale, times in UTC', () => {
-    assert.equal(localeOf('de').duration(86_400), '24 Stunden')
-    assert.match(localeOf('fr').duration(7 * 86_400), /^7\sjours$/)
-    assert.match(localeOf('de').dateTime(now), /12:00 UTC$/)
+    expect(localeOf('de').duration(86_400)).toBe('24 Stunden')
+    expect(localeOf('fr').duration(7 * 86_400)).toMatch(/^7\sjours$/)
+    expect(localeOf('de').dateTime(now)).toMatch(/12:00 UTC$/)
   })
 })

@@ -1,31 +1,12 @@
-import { type Language, negotiateLanguage } from '../../shared/languages.ts'
-import adminAr from '../../shared/locales/admin/ar.json' with { type: 'json' }
-import adminDe from '../../shared/locales/admin/de.json' with { type: 'json' }
-import adminEn from '../../shared/locales/admin/en.json' with { type: 'json' }
-import adminEs from '../../shared/locales/admin/es.json' with { type: 'json' }
-import adminFr from '../../shared/locales/admin/fr.json' with { type: 'json' }
-import adminPt from '../../shared/locales/admin/pt.json' with { type: 'json' }
-import adminZh from '../../shared/locales/admin/zh.json' with { type: 'json' }
-import ar from '../../shared/locales/ar.json' with { type: 'json' }
-import de from '../../shared/locales/de.json' with { type: 'json' }
-import en from '../../shared/locales/en.json' with { type: 'json' }
-import es from '../../shared/locales/es.json' with { type: 'json' }
-import fr from '../../shared/locales/fr.json' with { type: 'json' }
-import pt from '../../shared/locales/pt.json' with { type: 'json' }
-import zh from '../../shared/locales/zh.json' with { type: 'json' }
+import { readFileSync } from 'node:fs'
+import { LANGUAGES, type Language, negotiateLanguage } from '../../shared/languages.ts'
 import {
   type AdminCatalogue,
   type Catalogue,
   translate,
   type Values,
 } from '../../shared/translate.ts'
-import plainAr from './plain/locales/ar.json' with { type: 'json' }
-import plainDe from './plain/locales/de.json' with { type: 'json' }
-import plainEn from './plain/locales/en.json' with { type: 'json' }
-import plainEs from './plain/locales/es.json' with { type: 'json' }
-import plainFr from './plain/locales/fr.json' with { type: 'json' }
-import plainPt from './plain/locales/pt.json' with { type: 'json' }
-import plainZh from './plain/locales/zh.json' with { type: 'json' }
+import type plainEn from './plain/locales/en.json'
 
 /** What the pages without scripts say beyond the texts that they share with the page. */
 type PlainCatalogue = Readonly<Record<keyof typeof plainEn, string>>
@@ -44,14 +25,19 @@ export interface Locale {
   dateTime(time: Date): string
 }
 
-export const CATALOGUES: Record<Language, AllTexts> = {
-  en: { ...en, ...plainEn, ...adminEn },
-  es: { ...es, ...plainEs, ...adminEs },
-  pt: { ...pt, ...plainPt, ...adminPt },
-  de: { ...de, ...plainDe, ...adminDe },
-  fr: { ...fr, ...plainFr, ...adminFr },
-  zh: { ...zh, ...plainZh, ...adminZh },
-  ar: { ...ar, ...plainAr, ...adminAr },
+const FOLDERS = ['../../shared/locales', '../../shared/locales/admin', './plain/locales']
+
+export const CATALOGUES = Object.fromEntries(
+  Object.keys(LANGUAGES).map((language) => [language, readCatalogue(language)]),
+) as Record<Language, AllTexts>
+
+/** catalogues.test.ts proves that each language has all texts. */
+function readCatalogue(language: string): AllTexts {
+  const texts = FOLDERS.map((folder) => {
+    const file = new URL(`${folder}/${language}.json`, import.meta.url)
+    return JSON.parse(readFileSync(file, 'utf8'))
+  })
+  return Object.assign({}, ...texts)
 }
 
 // Creating Intl formatters takes longer than using them a hundred times.

@@ -1,40 +1,51 @@
 import { unlessUnavailable } from '../../base/jobs/outage.ts'
 import { maxLifetimeSeconds } from '../../mail/rules/session.ts'
 import { sessionDomains } from '../../mail/sessions/domains.ts'
-import { type Language, textDirection } from '../../shared/languages.ts'
+import { textDirection } from '../../shared/languages.ts'
 import {
   type NavigationItem,
   navigation,
   type SiteConfig,
   THEME_COLOURS,
 } from '../../shared/site.ts'
-import { siteUrl } from '../server/client.ts'
+import { siteUrl } from '../server/client-address.ts'
+import type { HttpRequest } from '../server/request.ts'
 import { contentResponse, type HttpResponse } from '../server/response.ts'
-import { type HttpRequest, type Route, route } from '../server/route.ts'
+import { route } from '../server/route.ts'
 import type { BuiltPage, EntryFiles } from './assets.ts'
 import type { PageDeps } from './deps.ts'
 import { html, type Markup } from './html.ts'
 import { type Locale, localeOf } from './locale.ts'
 
+/** What every page depends on: this installation, and the language of the request. */
+export interface Site {
+  built: BuiltPage
+  locale: Locale
+  config: SiteConfig
+}
+
 interface Page {
   title: string
-  language: Language
+  /** Where it is in the navigation; '': nowhere; undefined: the content has its own header and footer. */
+  current?: NavigationItem | ''
   /** The script that takes over, by its source file in web/; undefined: the page needs none. */
   entry?: string
-  /** For the script: see web/site/site-config.ts. */
-  config?: SiteConfig
   /** What is shown until the script takes over, and for good without one. */
   content: Markup
   /** The page displays mail in a frame, which inherits the page's policy and narrows it. */
   showsMail?: boolean
   /** Seconds until a page without a script reloads itself. */
-  refresh?: number
-  /** For search engines and links in other sites; undefined: the page is not for them. */
-  share?: { url: string; description: string; image: string } | undefined
+  refresh?: number | undefined
+  /** The path of a page that search engines may list. */
+  publicPath?: string | undefined
+  status?: number
+  headers?: Record<string, string>
 }
 
-export function page(built: BuiltPage, page: Page): HttpResponse {
-  const { title, language, entry, config = {}, content, showsMail = false, refresh, share } = page
+export function page(site: Site, options: Page): HttpResponse {
+  const { built, config, locale } = site
+  const { title, current, entry, content, showsMail = false, refresh, publicPath } = options
+  const { language } = locale
   const files = entry === undefined ? undefined : built.entry(entry)
   const document = html`<!doctype html>
 <html lang="${language}" dir="${textDirection(language)}"${files ? html` data-scripted` : html``}>
@@ -46,28 +57,33 @@ ${Object.entries(THEME_COLOURS).map(
   ([scheme, colour]) =>
     html`<meta name="theme-color" content="${colour}" media="(prefers-color-scheme: ${scheme})" data-scheme="${scheme}">\n`,
 )}<title>${title} – Mayfly</title>
-${sharing(title, share)}<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+${sharing(site, title, publicPath)}<link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="apple-touch-icon" href="/icons/touch-180.png">
 <link rel="manifest" href="/manifest.webmanifest">
 ${head(built, files, files && built.catalogue(language))}${refresh === undefined ? html`` : html`<meta http-equiv="refresh" content="${refresh}">`}
 </head>
-<body data-facts="${JSON.stringify(config)}">
+<body data-facts="${JSON.stringify(entry === undefined ? {} : config)}">
 <div id="app">
-${content}
+${current === undefined ? content : html`${siteHeader(site, current)}\n${content}\n${siteFooter(site)}`}
 </div>
 </body>
 </html>
 `
-  return contentResponse('text/html; charset=utf-8', document.markup, {
+  const response = contentResponse('text/html; charset=utf-8', document.markup, {
     'cache-control': 'no-store',
     'content-security-policy': policy(showsMail),
     vary: 'Accept-Language',
+    ...options.headers,
   })
+  return { ...response, status: options.status ?? 200 }
 }
 
-function sharing(title: string, share: Page['share']): Markup {
-  if (!share) return html`<meta name="robots" content="noindex">\n`
-  const { url, description, image } = share
+/** For search engines and links in other sites. */
+function sharing({ locale, config }: Site, title: string, publicPath: string | undefined): Markup {
+  if (publicPath === undefined) return html`<meta name="robots" content="noindex">\n`
+  const description = locale.t('plain_description')
+  const url = `${config.site}${publicPath}`
+  const image = `${config.site}/icons/icon-512.png`
   const properties = { type: 'website', site_name: 'Mayfly', title, description, url, image }
   return html`<meta name="description" content="${description}">
 <link rel="canonical" href="${url}">
@@ -106,12 +122,8 @@ function policy(showsMail: boolean): string {
   ].join('; ')
 }
 
-interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
+interface SitePage extends Omit<Page, 'title' | 'content'> {
   title: Parameters<Locale['t']>[0]
-  /** Where it is in the navigation; undefined: the content has its own header and footer. */
-  current?: NavigationItem
-  /** The path of a page that search engines may list. */
-  publicPath?: string | undefined
   /** Not for search engines where nothing is sold. */
   isOfShop?: boolean
   /** `isScripted`: a script takes over. */
@@ -122,50 +134,34 @@ interface SitePage extends Pick<Page, 'entry' | 'showsMail'> {
 export async function sitePage(
   deps: PageDeps,
   request: HttpRequest,
-  { title, current, publicPath, isOfShop = false, content, ...rest }: SitePage,
+  { title, publicPath, isOfShop = false, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
-  const locale = localeOf(request.headers['accept-language'])
-  const config = await siteConfig(deps, request)
-  const isScripted = rest.entry !== undefined && deps.builtPage.entry(rest.entry) !== undefined
-  const main = content(config, locale, isScripted)
-  return page(deps.builtPage, {
-    title: locale.t(title),
-    language: locale.language,
-    config,
-    content: current
-      ? html`${siteHeader(locale, config, current)}\n${main}\n${siteFooter(locale, config.abuse)}`
-      : main,
-    share:
-      publicPath === undefined || (isOfShop && !config.shop)
-        ? undefined
-        : {
-            url: `${config.site}${publicPath}`,
-            description: locale.t('plain_description'),
-            image: `${config.site}/icons/icon-512.png`,
-          },
+  const site = await siteOf(deps, request)
+  const { locale, config, built } = site
+  const isScripted = rest.entry !== undefined && built.entry(rest.entry) !== undefined
+  return page(site, {
     ...rest,
+    title: locale.t(title),
+    content: content(config, locale, isScripted),
+    publicPath: isOfShop && !config.shop ? undefined : publicPath,
   })
 }
 
-type PageRoute = Pick<Route, 'path' | 'title' | 'description'> & { page: SitePage }
-
 /** A page that is the same for every request, but for its language. */
-export function pageRoute({ page, ...rest }: PageRoute) {
+export function pageRoute(path: string, page: SitePage) {
   return route({
     method: 'GET',
-    output: 'text/html',
-    ...rest,
+    path,
     handle: (_input, deps: PageDeps, request) => sitePage(deps, request, page),
   })
 }
 
 /** The header that the script renders, too, so that nothing moves when it takes over. */
 export function siteHeader(
-  { t }: Locale,
-  { shop }: Pick<SiteConfig, 'shop'>,
-  current?: NavigationItem,
+  { locale: { t }, config }: Pick<Site, 'locale' | 'config'>,
+  current: NavigationItem | '',
 ): Markup {
-  const links = navigation(shop).map(
+  const links = navigation(config.shop).map(
     ([item, path, name]) =>
       html`<a href="${path}"${item === current ? html` aria-current="page"` : html``}>${t(name)}</a>`,
   )
@@ -177,26 +173,39 @@ export function siteHeader(
 }
 
 /** Without the theme and the language, which need a script. */
-export function siteFooter({ t }: Locale, abuse: string): Markup {
+export function siteFooter({ locale: { t }, config }: Pick<Site, 'locale' | 'config'>): Markup {
+  const { abuse } = config
   return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
 }
 
-export async function siteConfig(
-  deps: PageDeps,
-  request: Pick<HttpRequest, 'headers' | 'secure'>,
-): Promise<SiteConfig> {
+export async function siteOf(deps: PageDeps, request: HttpRequest): Promise<Site> {
   // While the store is unreachable, the page itself reports that, and recovers when the store does.
   const [domain] = (await unlessUnavailable(sessionDomains(deps))) ?? []
-  return {
+  return describeSite(deps, request, siteUrl(deps.baseUrl, request), domain?.name)
+}
+
+/** For an error, where the store may be unreachable. */
+export function siteWithoutStore(deps: PageDeps, request: Pick<HttpRequest, 'headers'>): Site {
+  return describeSite(deps, request, deps.baseUrl, undefined)
+}
+
+function describeSite(
+  deps: PageDeps,
+  { headers }: Pick<HttpRequest, 'headers'>,
+  url: string,
+  domain: string | undefined,
+): Site {
+  const config = {
     life: deps.lifetimes.sessionSeconds,
     // The page creates its sessions without a key.
     longest: maxLifetimeSeconds(undefined, deps.lifetimes, false),
     cooldown: deps.cooldownMs / 1000,
-    abuse: domain ? `abuse@${domain.name}` : '',
-    operator: domain ? `postmaster@${domain.name}` : '',
+    abuse: domain ? `abuse@${domain}` : '',
+    operator: domain ? `postmaster@${domain}` : '',
     checks: deps.checksSenders,
     receipts: deps.receipts,
     shop: deps.shopOpen,
-    site: siteUrl(deps.baseUrl, request),
+    site: url,
   }
+  return { built: deps.builtPage, locale: localeOf(headers['accept-language']), config }
 }

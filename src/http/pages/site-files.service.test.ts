@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
-import { request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { PAGE_POLICY, policyFault } from '../../../test/support/page-policy.ts'
-import { FAKE_SHOP } from '../../../test/support/shop-client.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { PAGE_POLICY, policyFault } from '../../../test/kit/http/page-policy.ts'
+import { FAKE_SHOP } from '../../../test/kit/shop/shop-client.ts'
 import { evaluateMtaSts } from '../../doctor/rules/tls-rules.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 
@@ -20,23 +19,28 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 describe('/manifest.webmanifest', () => {
   test('is in the language of the browser, and its icons have the sizes that it names', async () => {
     const response = await get('/manifest.webmanifest', { 'accept-language': 'ar' })
-    assert.equal(response.headers.get('content-type'), 'application/manifest+json')
+    expect(response.headers.get('content-type')).toBe('application/manifest+json')
     const manifest = JSON.parse(response.text)
     const { name, start_url, display, lang, dir, icons } = manifest
-    assert.deepEqual(
-      [name, start_url, display, lang, dir],
-      ['Mayfly', '/', 'standalone', 'ar', 'rtl'],
-    )
-    assert.deepEqual(
-      icons.map(({ purpose }: { purpose?: string }) => purpose),
-      [undefined, undefined, undefined, 'maskable'],
-    )
+    expect([name, start_url, display, lang, dir]).toStrictEqual([
+      'Mayfly',
+      '/',
+      'standalone',
+      'ar',
+      'rtl',
+    ])
+    expect(icons.map(({ purpose }: { purpose?: string }) => purpose)).toStrictEqual([
+      undefined,
+      undefined,
+      undefined,
+      'maskable',
+    ])
     for (const { src, sizes, type } of icons) {
       const icon = await fetch(`${server.url}${src}`)
-      assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, type], src)
-      if (type === 'image/png') assert.equal(pngSize(await icon.arrayBuffer()), sizes, src)
+      expect([icon.status, icon.headers.get('content-type')], src).toStrictEqual([200, type])
+      if (type === 'image/png') expect(pngSize(await icon.arrayBuffer()), src).toBe(sizes)
     }
-    assert.equal((await get('/icons/other.png')).status, 404)
+    expect((await get('/icons/other.png')).status).toBe(404)
   })
 })
 
@@ -48,39 +52,34 @@ function pngSize(bytes: ArrayBuffer): string {
 
 test('/robots.txt names the sitemap, which lists the public pages', async () => {
   const robots = await get('/robots.txt')
-  assert.match(robots.text, /^User-agent: \*\n/)
-  assert.match(robots.text, /^Disallow: \/plain$/m)
-  assert.match(robots.text, /^Sitemap: https:\/\/mail\.test\/sitemap\.xml$/m)
+  expect(robots.text).toMatch(/^User-agent: \*\n/)
+  expect(robots.text).toMatch(/^Disallow: \/plain$/m)
+  expect(robots.text).toMatch(/^Sitemap: https:\/\/mail\.test\/sitemap\.xml$/m)
   const { text, headers } = await get('/sitemap.xml')
-  assert.equal(headers.get('content-type'), 'application/xml; charset=utf-8')
+  expect(headers.get('content-type')).toBe('application/xml; charset=utf-8')
   const listed = [...text.matchAll(/<loc>https:\/\/mail\.test(.*?)<\/loc>/g)].map(
     ([, path]) => path,
   )
-  assert.deepEqual(listed, ['/', '/docs', '/pricing', '/key'])
+  expect(listed).toStrictEqual(['/', '/docs', '/pricing', '/key'])
   for (const path of listed) {
     const page = await get(path ?? '')
-    assert.match(
-      page.text,
+    expect(page.text, path).toMatch(
       /<meta name="description" content="Get a disposable email address/,
-      path,
     )
-    assert.ok(
-      page.text.includes(`<meta property="og:url" content="https://mail.test${path}">`),
-      path,
-    )
-    assert.ok(page.text.includes('<link rel="manifest" href="/manifest.webmanifest">'), path)
-    assert.doesNotMatch(page.text, /noindex/, path)
-    assert.equal(page.headers.get('cache-control'), 'no-store', path)
+    expect(page.text, path).toContain(`<meta property="og:url" content="https://mail.test${path}">`)
+    expect(page.text, path).toContain('<link rel="manifest" href="/manifest.webmanifest">')
+    expect(page.text, path).not.toMatch(/noindex/)
+    expect(page.headers.get('cache-control'), path).toBe('no-store')
   }
   for (const path of ['/leave', `/orders/ord_${'0'.repeat(22)}`, '/plain']) {
-    assert.match((await get(path)).text, /<meta name="robots" content="noindex">/, path)
+    expect((await get(path)).text, path).toMatch(/<meta name="robots" content="noindex">/)
   }
 })
 
 test('the theme colours are the backgrounds of the pages', () => {
   const styles = new URL('../../../web/site/styles/colours.css', import.meta.url)
   const { light, dark } = THEME_COLOURS
-  assert.ok(readFileSync(styles, 'utf8').includes(`--background: light-dark(${light}, ${dark});`))
+  expect(readFileSync(styles, 'utf8')).toContain(`--background: light-dark(${light}, ${dark});`)
 })
 
 describe('errors', () => {
@@ -92,20 +91,22 @@ describe('errors', () => {
         accept: BROWSER,
         'accept-language': 'de',
       })
-      assert.equal(status, 404)
-      assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-      assert.equal(headers.get('content-security-policy'), PAGE_POLICY)
-      assert.match(text, /<html lang="de"[\s\S]*<h1>Seite nicht gefunden<\/h1>[\s\S]*<a href="\/">/)
-      assert.equal(policyFault(text), undefined)
-      assert.match(headers.get('x-request-id') ?? '', /./)
+      expect(status).toBe(404)
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(headers.get('content-security-policy')).toBe(PAGE_POLICY)
+      expect(text).toMatch(
+        /<html lang="de"[\s\S]*<h1>Seite nicht gefunden<\/h1>[\s\S]*<a href="\/">/,
+      )
+      expect(policyFault(text)).toBeUndefined()
+      expect(headers.get('x-request-id') ?? '').toMatch(/./)
     })
   }
 
   test('405: a page for a browser, too', async () => {
     const init = { method: 'POST', headers: { accept: BROWSER } }
     const { status, text, headers } = await request(`${server.url}/docs`, init)
-    assert.deepEqual([status, headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
-    assert.match(text, /<h1>Invalid request<\/h1>/)
+    expect([status, headers.get('allow')]).toStrictEqual([405, 'GET, HEAD, OPTIONS'])
+    expect(text).toMatch(/<h1>Invalid request<\/h1>/)
   })
 
   for (const accept of [
@@ -116,7 +117,7 @@ describe('errors', () => {
   ]) {
     test(`404: JSON with Accept: ${accept}`, async () => {
       const { status, body } = await get('/nope', { accept })
-      assert.deepEqual([status, body['code']], [404, 'not_found'])
+      expect([status, body['code']]).toStrictEqual([404, 'not_found'])
     })
   }
 
@@ -126,7 +127,7 @@ describe('errors', () => {
   ]) {
     test(`JSON even for a browser: ${path}`, async () => {
       const { status, body } = await get(path, { accept: BROWSER })
-      assert.equal(body['status'], 'error', String(status))
+      expect(body['status'], String(status)).toBe('error')
     })
   }
 })
@@ -140,7 +141,10 @@ describe('/.well-known/mta-sts.txt', () => {
     onTestFinished(enforcing.stop)
     for (const host of ['mta-sts.box.test', 'MTA-STS.Box.Test:443', 'mta-sts.box.test.:443']) {
       const { status, headers, text: body } = await requestFor(enforcing.url, host)
-      assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+      expect([status, headers.get('content-type')]).toStrictEqual([
+        200,
+        'text/plain; charset=utf-8',
+      ])
       const txt = { records: ['v=STSv1; id=1'] }
       const facts = {
         host: 'mx.mail.test',
@@ -149,15 +153,15 @@ describe('/.well-known/mta-sts.txt', () => {
         now: new Date(),
       } as const
       const policy = { status, body }
-      assert.equal(evaluateMtaSts('box.test', txt, { ...facts, policy }).status, 'ok')
-      assert.match(body, /^mode: enforce$/m)
+      expect(evaluateMtaSts('box.test', txt, { ...facts, policy }).status).toBe('ok')
+      expect(body).toMatch(/^mode: enforce$/m)
     }
     for (const host of ['box.test', 'mta-sts.other.test', 'mta-sts.', 'mta-sts.sub.box.test'])
-      assert.equal((await requestFor(enforcing.url, host)).status, 404, host)
+      expect((await requestFor(enforcing.url, host)).status, host).toBe(404)
   })
 
   test('is not found unless it is turned on', async () => {
-    assert.equal((await requestFor(server.url, 'mta-sts.box.test')).status, 404)
+    expect((await requestFor(server.url, 'mta-sts.box.test')).status).toBe(404)
   })
 
   const requestFor = (url: string, host: string) =>

@@ -5,7 +5,7 @@ import { Problem } from '../../base/problem.ts'
 import { mtaStsPolicy } from '../../mail/rules/mta-sts.ts'
 import { textDirection } from '../../shared/languages.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
-import { siteUrl } from '../server/client.ts'
+import { siteUrl } from '../server/client-address.ts'
 import { contentResponse } from '../server/response.ts'
 import { route } from '../server/route.ts'
 import type { PageDeps } from './deps.ts'
@@ -32,11 +32,8 @@ const MANIFEST_ICONS = [
 export const siteFileRoutes = [
   route({
     method: 'GET',
+    // RFC 8461, of the mail domain that follows mta-sts. in the Host header.
     path: '/.well-known/mta-sts.txt',
-    title: 'MTA-STS policy',
-    description: 'RFC 8461, of the mail domain that follows mta-sts. in the Host header.',
-    output: 'text/plain',
-    problems: ['not_found'],
     async handle(_input, { mtaSts, hostname, store }: PageDeps, { headers: { host = '' } }) {
       const name = parseHost(/^mta-sts\.([^:]+?)\.?(?:$|:)/i.exec(host)?.[1] ?? '')
       const domain = name && (await store.findDomain(name))
@@ -50,9 +47,6 @@ export const siteFileRoutes = [
   route({
     method: 'GET',
     path: '/manifest.webmanifest',
-    title: 'Web app manifest',
-    description: 'Makes the page installable.',
-    output: 'application/manifest+json',
     async handle(_input, _deps, { headers }) {
       const { language, t } = localeOf(headers['accept-language'])
       const manifest = {
@@ -78,11 +72,7 @@ export const siteFileRoutes = [
   route({
     method: 'GET',
     path: '/icons/{name}',
-    title: 'Icons',
-    description: 'The icon of the site as PNG.',
     input: Type.Object({ name: Type.String() }),
-    output: 'image/png',
-    problems: ['not_found'],
     async handle({ name }) {
       const icon = ICONS.get(name)
       if (!icon) throw new Problem('not_found', 'Not found.')
@@ -92,9 +82,6 @@ export const siteFileRoutes = [
   route({
     method: 'GET',
     path: '/robots.txt',
-    title: 'Rules for crawlers',
-    description: 'Which pages search engines may read.',
-    output: 'text/plain',
     async handle(_input, { baseUrl }, request) {
       const lines = [
         'User-agent: *',
@@ -111,9 +98,6 @@ export const siteFileRoutes = [
   route({
     method: 'GET',
     path: '/sitemap.xml',
-    title: 'Sitemap',
-    description: 'The public pages.',
-    output: 'application/xml',
     async handle(_input, deps: PageDeps, request) {
       const paths = ['/', '/docs', ...(deps.shopOpen ? ['/pricing', '/key'] : [])]
       const site = siteUrl(deps.baseUrl, request)

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
-import { isoTimeField, nullable, timeField } from './schemas.ts'
+import { nullable } from './schemas.ts'
 
 export const DEFAULT_LIMIT = 50
 
@@ -27,7 +27,7 @@ interface Cursor {
   id: string
 }
 
-// Of a Date, and more than any id.
+// The largest time of a Date, and more than any id.
 const MAX_RANK = 8.64e15
 
 /** A page of a list. `read` gets one more than the limit, to know whether there is another page. */
@@ -71,14 +71,4 @@ export async function readCreatedPage<T extends Created>(
       read({ limit, before: before && { createdAt: new Date(before.rank), id: before.id } }),
     ({ createdAt, id }) => ({ rank: createdAt.getTime(), id }),
   )
-}
-
-type Times<Name extends string> = Record<
-  Name | `${Name}_iso`,
-  ReturnType<typeof nullable<typeof timeField>>
->
-
-/** An optional time in both formats, as timestampFields of base/time.ts returns it. */
-export function timesOf<Name extends string>(name: Name): Times<Name> {
-  return { [name]: nullable(timeField), [`${name}_iso`]: nullable(isoTimeField) } as Times<Name>
 }

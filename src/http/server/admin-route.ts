@@ -2,13 +2,8 @@ import type { TObject, TSchema } from 'typebox'
 import { maskAddress, parseAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { ServerDeps } from './deps.ts'
-import {
-  type HttpRequest,
-  type RequiresDeps,
-  type Route,
-  type RouteOptions,
-  route,
-} from './route.ts'
+import type { HttpRequest } from './request.ts'
+import { type RequiresDeps, type Route, type RouteOptions, route } from './route.ts'
 
 /** A route of the admin API: for the operator only. `path` is relative to /admin/api. */
 export function adminRoute<I extends TObject, O extends TSchema, D extends ServerDeps>(

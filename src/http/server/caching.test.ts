@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Address } from '../../base/address.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
 import { NO_RULES } from '../../shared/address-rules.ts'
@@ -23,7 +22,7 @@ const box = (id: number, version: number) => ({
 
 test('every mailbox and version has its own tag', () => {
   const tags = [box(1, 11), box(11, 1), box(1, 1), box(36, 0), box(1, 0)].map(mailboxEtag)
-  assert.equal(new Set(tags).size, tags.length)
+  expect(new Set(tags).size).toBe(tags.length)
 })
 
 test('the tag of a key depends on key, address and version, and reveals none of them', () => {
@@ -33,9 +32,9 @@ test('the tag of a key depends on key, address and version, and reveals none of 
     keyedEtag({ keyId: 'k1', to: 'a@box.test' }, 'mark'),
     keyedEtag({ keyId: 'k1', to: undefined }, 'mark 2'),
   ]
-  assert.equal(new Set(tags).size, tags.length)
-  for (const tag of tags) assert.match(tag, /^W\/"[A-Za-z0-9_-]{22}"$/)
-  assert.equal(keyedEtag({ keyId: 'k1', to: undefined }, 'mark'), tags[0])
+  expect(new Set(tags).size).toBe(tags.length)
+  for (const tag of tags) expect(tag).toMatch(/^W\/"[A-Za-z0-9_-]{22}"$/)
+  expect(keyedEtag({ keyId: 'k1', to: undefined }, 'mark')).toBe(tags[0])
 })
 
 for (const [given, matches] of [
@@ -54,7 +53,7 @@ for (const [given, matches] of [
   [`${'"a",'.repeat(100)}"1-1"`, false],
 ] as const) {
   test(`If-None-Match: ${given?.slice(-20)} ${matches ? 'matches' : 'does not match'}`, () => {
-    assert.equal(matchesEtag(given, mailboxEtag(box(1, 1))), matches)
+    expect(matchesEtag(given, mailboxEtag(box(1, 1)))).toBe(matches)
   })
 }
 
@@ -64,13 +63,13 @@ test('a response is found under its exact version only', () => {
   const cache = openResponseCache(100_000)
   const response = made('one')
   cache.set('a', 1, response)
-  assert.equal(cache.get('a', 1), response)
-  assert.equal(cache.get('a', 2), undefined)
-  assert.equal(cache.get('a', 0), undefined)
-  assert.equal(cache.get('b', 1), undefined)
+  expect(cache.get('a', 1)).toBe(response)
+  expect(cache.get('a', 2)).toBeUndefined()
+  expect(cache.get('a', 0)).toBeUndefined()
+  expect(cache.get('b', 1)).toBeUndefined()
   cache.set('marked', 'mark 1', response)
-  assert.equal(cache.get('marked', 'mark 1'), response)
-  assert.equal(cache.get('marked', 'mark 2'), undefined)
+  expect(cache.get('marked', 'mark 1')).toBe(response)
+  expect(cache.get('marked', 'mark 2')).toBeUndefined()
 })
 
 test('a newer version replaces the older one', () => {
@@ -78,8 +77,8 @@ test('a newer version replaces the older one', () => {
   cache.set(7, 1, made('old'))
   const young = made('young')
   cache.set(7, 2, young)
-  assert.equal(cache.get(7, 1), undefined)
-  assert.equal(cache.get(7, 2), young)
+  expect(cache.get(7, 1)).toBeUndefined()
+  expect(cache.get(7, 2)).toBe(young)
 })
 
 test('recently used responses stay, the rest is evicted, within the byte limit', () => {
@@ -92,12 +91,12 @@ test('recently used responses stay, the rest is evicted, within the byte limit',
     const one = made('x'.repeat(500))
     sizes.set(key, one.body.length)
     cache.set(key, 1, one)
-    assert.equal(cache.get('wanted', 1), wanted)
+    expect(cache.get('wanted', 1)).toBe(wanted)
   }
   let bytes = 0
   for (let key = 499; key >= 0; key -= 1) bytes += cache.get(key, 1) ? (sizes.get(key) ?? 0) : 0
-  assert.ok(bytes > 0 && bytes <= maxBytes, `${bytes} bytes`)
-  assert.equal(cache.get(0, 1), undefined)
+  expect(bytes > 0 && bytes <= maxBytes, `${bytes} bytes`).toBeTruthy()
+  expect(cache.get(0, 1)).toBeUndefined()
 })
 
 test('a large response is not cached', () => {
@@ -107,15 +106,14 @@ test('a large response is not cached', () => {
     [128 * 1024 - 1, false],
   ] as const) {
     cache.set('a', length, made('x'.repeat(length)))
-    assert.equal(cache.get('a', length) !== undefined, isCached)
+    expect(cache.get('a', length) !== undefined).toBe(isCached)
   }
 })
 
 test('prepared JSON is sent as UTF-8', () => {
   const { body, headers } = preparedJson({ subject: 'Grüße \u{1f98b} "\ud800"' }, {})
-  assert.equal(
-    Buffer.from(body, 'latin1').toString(),
+  expect(Buffer.from(body, 'latin1').toString()).toBe(
     '{"subject":"Grüße \u{1f98b} \\"\\\\ud800\\""}'.replace('\\\\ud800', '\\ud800'),
   )
-  assert.equal(headers['content-length'], String(body.length))
+  expect(headers['content-length']).toBe(String(body.length))
 })

@@ -1,8 +1,17 @@
-import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { LogFacts } from '../../base/log/log.ts'
-import { clientFinder, httpsTest, sourceAddressFinder, untrustedProxyWarning } from './client.ts'
+import { clientAddresses, untrustedProxyWarning } from './client-address.ts'
+
+type Config = Parameters<typeof clientAddresses>[0]
+const open = (config: Partial<Config>) =>
+  clientAddresses({
+    baseUrl: '',
+    trustProxy: [],
+    rateLimits: true,
+    onUntrustedProxy() {},
+    ...config,
+  })
 
 const LOCAL = 'untrusted local proxy'
 
@@ -96,19 +105,19 @@ for (const [name, trusted, peer, forwarded, client] of [
   ],
 ] as const) {
   test(name, () => {
-    assert.equal(clientFinder(trusted, true)(from(peer, forwarded)), client)
+    expect(open({ trustProxy: trusted }).clientOf(from(peer, forwarded))).toBe(client)
   })
 }
 
 test('a local proxy is detected per request, even on a shared connection', () => {
-  const find = clientFinder([], true)
+  const { clientOf: find } = open({})
   const request = from('127.0.0.1')
   const { socket } = request
   const forwarded = (headers: object) => ({ socket, headers }) as unknown as IncomingMessage
-  assert.equal(find(request), undefined)
-  assert.equal(find(forwarded({ 'x-forwarded-for': '198.51.100.1' })), LOCAL)
-  assert.equal(find(forwarded({ forwarded: 'for=198.51.100.1' })), LOCAL)
-  assert.equal(find(request), undefined)
+  expect(find(request)).toBeUndefined()
+  expect(find(forwarded({ 'x-forwarded-for': '198.51.100.1' }))).toBe(LOCAL)
+  expect(find(forwarded({ forwarded: 'for=198.51.100.1' }))).toBe(LOCAL)
+  expect(find(request)).toBeUndefined()
 })
 
 describe('an untrusted proxy', () => {
@@ -120,64 +129,66 @@ describe('an untrusted proxy', () => {
 
   test('is logged once, with the setting to change', () => {
     const { lines, warn } = recordWarnings()
-    const find = clientFinder([], true, warn)
+    const { clientOf: find } = open({ onUntrustedProxy: warn })
     find(from('127.0.0.1'))
-    assert.deepEqual(lines, [])
+    expect(lines).toStrictEqual([])
     for (const peer of ['127.0.0.1', '::1', '192.0.2.1', '127.0.0.1', '192.0.2.1']) {
       find(from(peer, '198.51.100.1'))
     }
-    assert.deepEqual(lines, ['MAYFLY_TRUST_PROXY=127.0.0.1', 'MAYFLY_TRUST_PROXY=192.0.2.1'])
+    expect(lines).toStrictEqual(['MAYFLY_TRUST_PROXY=127.0.0.1', 'MAYFLY_TRUST_PROXY=192.0.2.1'])
   })
 
   test('is logged even if rate limits are off, and a trusted one is not', () => {
     const { lines, warn } = recordWarnings()
-    clientFinder(['10.0.0.1'], true, warn)(from('10.0.0.1', '198.51.100.1'))
-    assert.deepEqual(lines, [])
-    assert.equal(clientFinder([], false, warn)(from('127.0.0.1', '198.51.100.1')), undefined)
-    assert.equal(lines.length, 1)
+    open({ trustProxy: ['10.0.0.1'], onUntrustedProxy: warn }).clientOf(
+      from('10.0.0.1', '198.51.100.1'),
+    )
+    expect(lines).toStrictEqual([])
+    const { clientOf } = open({ rateLimits: false, onUntrustedProxy: warn })
+    expect(clientOf(from('127.0.0.1', '198.51.100.1'))).toBeUndefined()
+    expect(lines.length).toBe(1)
   })
 
   test('is logged for at most five remote addresses, and always for a local one', () => {
     const { lines, warn } = recordWarnings()
     for (let number = 1; number < 100; number += 1) warn(`192.0.2.${number}`)
-    assert.equal(lines.length, 5)
+    expect(lines.length).toBe(5)
     warn('127.0.0.1')
-    assert.equal(lines.length, 6)
+    expect(lines.length).toBe(6)
   })
 
   test('is not logged again if another thread has logged it', () => {
     const lines: LogFacts[] = []
     untrustedProxyWarning({ warn: (facts) => lines.push(facts) }, () => false)('127.0.0.1')
-    assert.deepEqual(lines, [])
+    expect(lines).toStrictEqual([])
   })
 })
 
 describe('source addresses', () => {
-  const address = sourceAddressFinder([])
+  const { sourceAddressOf: address } = open({})
   test('differ between clients of an untrusted local proxy', () => {
     const [ann, bob] = [from('127.0.0.1', '198.51.100.1'), from('127.0.0.1', '198.51.100.2')]
-    assert.notEqual(address(ann), address(bob))
-    assert.equal(address(ann), address(from('127.0.0.1', '198.51.100.1')))
-    assert.notEqual(address(ann), address(from('127.0.0.1')))
+    expect(address(ann)).not.toBe(address(bob))
+    expect(address(ann)).toBe(address(from('127.0.0.1', '198.51.100.1')))
+    expect(address(ann)).not.toBe(address(from('127.0.0.1')))
   })
 
   test('cannot be forged from another machine', () => {
     const forged = from('192.0.2.1', '198.51.100.1')
-    assert.notEqual(address(forged), address(from('127.0.0.1', '198.51.100.1')))
-    assert.equal(address(from('192.0.2.1')), '192.0.2.1')
+    expect(address(forged)).not.toBe(address(from('127.0.0.1', '198.51.100.1')))
+    expect(address(from('192.0.2.1'))).toBe('192.0.2.1')
   })
 
   test('are the forwarded ones behind a trusted proxy', () => {
-    assert.equal(
-      sourceAddressFinder(['127.0.0.1'])(from('127.0.0.1', '198.51.100.1')),
-      '198.51.100.1',
-    )
+    expect(
+      open({ trustProxy: ['127.0.0.1'] }).sourceAddressOf(from('127.0.0.1', '198.51.100.1')),
+    ).toBe('198.51.100.1')
   })
 })
 
 describe('with rate limits off', () => {
   test('no client is counted', () => {
-    assert.equal(clientFinder([], false)(from('192.0.2.1')), undefined)
+    expect(open({ rateLimits: false }).clientOf(from('192.0.2.1'))).toBeUndefined()
   })
 })
 
@@ -212,9 +223,9 @@ for (const [name, site, trusted, peer, scheme, secure] of [
   ],
 ] as const) {
   test(name, () => {
-    const secureOf = httpsTest({ baseUrl: site, trustProxy: trusted })
+    const { isSecure } = open({ baseUrl: site, trustProxy: trusted })
     const headers = scheme === undefined ? {} : { 'x-forwarded-proto': scheme }
     const request = { socket: { remoteAddress: peer }, headers } as unknown as IncomingMessage
-    assert.equal(secureOf(request), secure)
+    expect(isSecure(request)).toBe(secure)
   })
 }

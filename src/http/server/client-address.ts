@@ -2,74 +2,80 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../base/ip.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { HttpRequest } from './route.ts'
+import type { HttpRequest } from './request.ts'
 
-/** Rate-limit key of a client; undefined if rate limits do not apply. */
-export type ClientOf = (request: IncomingMessage) => string | undefined
+/** Who sends a request, seen through the proxies that the operator trusts. */
+export interface ClientAddresses {
+  /** Rate-limit key of the client; undefined if rate limits do not apply. */
+  clientOf(request: IncomingMessage): string | undefined
+  /** Distinguishes clients regardless of rate limits. */
+  sourceAddressOf(request: IncomingMessage): string
+  /** True for requests of a trusted proxy itself, such as health checks. */
+  isTrustedProxy(request: IncomingMessage): boolean
+  /** Whether the client uses https: by the configured base URL, or by X-Forwarded-Proto of a trusted proxy. */
+  isSecure(request: IncomingMessage): boolean
+}
+
+interface ProxyConfig {
+  baseUrl: string
+  trustProxy: readonly string[]
+  rateLimits: boolean
+  onUntrustedProxy(peer: string): void
+}
 
 /**
- * Loopback is exempt, unless it is a trusted proxy: then the forwarded address counts. An untrusted proxy may hide any
- * number of clients, so everything it forwards counts as one.
+ * Loopback is exempt from rate limits, unless it is a trusted proxy: then the forwarded address counts. An untrusted proxy may
+ * hide any number of clients, so everything it forwards counts as one.
  */
-export function clientFinder(
-  trustProxy: readonly string[],
-  counted: boolean,
-  onUntrustedProxy: (peer: string) => void = () => {},
-): ClientOf {
-  const trusts = trustTest(trustProxy)
+export function clientAddresses(config: ProxyConfig): ClientAddresses {
+  const { baseUrl, trustProxy, rateLimits, onUntrustedProxy } = config
+  const trusts = trustProxy.length === 0 ? () => false : ipRangeMatcher(trustProxy)
   const direct = new WeakMap<Socket, { client: string | undefined }>()
 
-  function directClient(socket: Socket, peer: string): string | undefined {
+  /** Undefined for loopback. Kept per connection: to parse an IPv6 address takes as long as to serve a poll from memory. */
+  function directClient(socket: Socket): string | undefined {
     const known = direct.get(socket)
     if (known) return known.client
+    const peer = peerOf(socket)
     const client = isLoopback(peer) ? undefined : rateLimitNetwork(peer)
     direct.set(socket, { client })
     return client
   }
 
-  const find: ClientOf = ({ socket, headers }) => {
-    const peer = socket.remoteAddress ?? ''
-    if (trusts(peer))
-      return rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
-    const client = directClient(socket, peer)
-    if (!isForwarded(headers)) return client
-    onUntrustedProxy(peer)
-    return client ?? UNTRUSTED_LOCAL_PROXY
+  const forwardedClient = (peer: string, headers: IncomingHttpHeaders) =>
+    rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
+
+  return {
+    clientOf({ socket, headers }) {
+      const peer = peerOf(socket)
+      if (trusts(peer)) return rateLimits ? forwardedClient(peer, headers) : undefined
+      const isProxy = isForwarded(headers)
+      if (isProxy) onUntrustedProxy(peer)
+      if (!rateLimits) return undefined
+      return directClient(socket) ?? (isProxy ? UNTRUSTED_LOCAL_PROXY : undefined)
+    },
+    sourceAddressOf({ socket, headers }) {
+      const peer = peerOf(socket)
+      if (trusts(peer)) return forwardedClient(peer, headers)
+      const address = directClient(socket) ?? 'local'
+      // Headers of an untrusted proxy may be forged, but they still distinguish its clients.
+      if (!isForwarded(headers)) return address
+      return JSON.stringify([address, headers['x-forwarded-for'], headers.forwarded])
+    },
+    isTrustedProxy: ({ socket, headers }) => !isForwarded(headers) && trusts(peerOf(socket)),
+    isSecure({ socket, headers }) {
+      if (baseUrl.startsWith('https:')) return true
+      // With several proxies, the first is the one the client connects to.
+      const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
+      return scheme?.trim().toLowerCase() === 'https' && trusts(peerOf(socket))
+    },
   }
-  return counted
-    ? find
-    : (request) => {
-        find(request)
-        return undefined
-      }
 }
 
 const UNTRUSTED_LOCAL_PROXY = 'untrusted local proxy'
 
-/** True for requests of a trusted proxy itself, such as health checks. */
-export function trustedProxyTest(
-  trustProxy: readonly string[],
-): (request: IncomingMessage) => boolean {
-  const trusts = trustTest(trustProxy)
-  return ({ socket, headers }) => !isForwarded(headers) && trusts(socket.remoteAddress ?? '')
-}
-
-/**
- * Distinguishes clients regardless of rate limits. Headers of an untrusted proxy may be forged, but they still
- * distinguish its clients.
- */
-export function sourceAddressFinder(
-  trustProxy: readonly string[],
-): (request: IncomingMessage) => string {
-  const trusts = trustTest(trustProxy)
-  return ({ socket, headers }) => {
-    const peer = socket.remoteAddress ?? ''
-    if (trusts(peer))
-      return rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
-    const address = isLoopback(peer) ? 'local' : rateLimitNetwork(peer)
-    if (!isForwarded(headers)) return address
-    return JSON.stringify([address, headers['x-forwarded-for'], headers.forwarded])
-  }
+function peerOf({ remoteAddress = '' }: Socket): string {
+  return remoteAddress
 }
 
 const MAX_WARNINGS = 5
@@ -98,29 +104,8 @@ export function untrustedProxyWarning(
   }
 }
 
-function trustTest(trustProxy: readonly string[]): (ip: string) => boolean {
-  return trustProxy.length === 0 ? () => false : ipRangeMatcher(trustProxy)
-}
-
 function isForwarded(headers: IncomingHttpHeaders): boolean {
   return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
-}
-
-/** Whether the client uses https: by the configured base URL, or by X-Forwarded-Proto of a trusted proxy. */
-export function httpsTest({
-  baseUrl,
-  trustProxy,
-}: {
-  baseUrl: string
-  trustProxy: readonly string[]
-}): (request: IncomingMessage) => boolean {
-  if (baseUrl.startsWith('https:')) return () => true
-  const trusts = trustTest(trustProxy)
-  return ({ socket, headers }) => {
-    // With several proxies, the first is the one the client connects to.
-    const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
-    return scheme?.trim().toLowerCase() === 'https' && trusts(socket.remoteAddress ?? '')
-  }
 }
 
 /** The nearest hop that is not a trusted proxy. Entries further left may be forged. */

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { parseResponse, problemFault } from '../../../test/support/http-client.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
+import { parseResponse, problemFault } from '../../../test/kit/http/http-client.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
 import {
   makeCounters,
   makeSharedBudget,
@@ -93,10 +92,10 @@ test('an address has a limited number of connections, others are served, and clo
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
   const response = parseResponse(refused.received())
-  assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-  assert.equal(problemFault({ ...response, body: { ...response.body } }), undefined)
-  assert.equal(response.headers.get('connection'), 'close')
-  assert.ok(await isServed(await client(port, { from: '127.0.0.2', send: get('/') })))
+  expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+  expect(problemFault({ ...response, body: { ...response.body } })).toBeUndefined()
+  expect(response.headers.get('connection')).toBe('close')
+  expect(await isServed(await client(port, { from: '127.0.0.2', send: get('/') }))).toBeTruthy()
 
   first?.socket.destroy()
   await waitUntil(async () => isServed(await client(port, { send: get('/') })))
@@ -107,8 +106,8 @@ test('an exempt address is subject to the total limit only', async () => {
   const held = await openMany(20, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
-  assert.equal(parseResponse(refused.received()).status, 503)
-  assert.ok(held.every((one) => !one.isClosed()))
+  expect(parseResponse(refused.received()).status).toBe(503)
+  expect(held.every((one) => !one.isClosed())).toBeTruthy()
 })
 
 test('with a small total limit, one address has a quarter of it', async () => {
@@ -116,28 +115,28 @@ test('with a small total limit, one address has a quarter of it', async () => {
   await openMany(2, () => client(port, { send: get('/hold') }))
   const refused = await client(port, { send: get('/') })
   await waitUntil(refused.isClosed)
-  assert.match(refused.received(), /^HTTP\/1\.1 503 /)
-  assert.ok(await isServed(await client(port, { from: '127.0.0.2', send: get('/') })))
+  expect(refused.received()).toMatch(/^HTTP\/1\.1 503 /)
+  expect(await isServed(await client(port, { from: '127.0.0.2', send: get('/') }))).toBeTruthy()
 })
 
 test('at the total limit, each new connection replaces an idle one', async () => {
   const port = await open({ maxTotal: 4, isExempt: () => true })
   const busy = await client(port, { send: get('/hold') })
   const idle = await openMany(3, () => client(port, { send: get('/') }))
-  for (const one of idle) assert.ok(await isServed(one))
+  for (const one of idle) expect(await isServed(one)).toBeTruthy()
   for (let count = 0; count < 6; count += 1) {
-    assert.ok(await isServed(await client(port, { send: get('/') })))
+    expect(await isServed(await client(port, { send: get('/') }))).toBeTruthy()
   }
   await waitUntil(() => idle.every((one) => one.isClosed()))
-  assert.equal(busy.isClosed(), false)
+  expect(busy.isClosed()).toBe(false)
 })
 
 test('an idle connection is found behind many busy ones', async () => {
   const port = await open({ maxTotal: 101, isExempt: () => true })
   const busy = await openMany(100, () => client(port, { send: get('/hold') }))
-  assert.ok(await isServed(await client(port, { send: get('/') })))
+  expect(await isServed(await client(port, { send: get('/') }))).toBeTruthy()
   await waitUntil(async () => isServed(await client(port, { send: get('/') })))
-  assert.ok(busy.every((one) => !one.isClosed()))
+  expect(busy.every((one) => !one.isClosed())).toBeTruthy()
 })
 
 test('the threads of a node share the limits', async () => {
@@ -146,11 +145,12 @@ test('the threads of a node share the limits', async () => {
     await open({ ...shared, perAddress: 2, maxTotal: 100 }),
     await open({ ...shared, perAddress: 2, maxTotal: 100 }),
   ]
-  for (const port of ports) assert.ok(await isServed(await client(port, { send: get('/') })))
+  for (const port of ports)
+    expect(await isServed(await client(port, { send: get('/') }))).toBeTruthy()
   for (const port of ports) {
     const refused = await client(port, { send: get('/') })
     await waitUntil(refused.isClosed)
-    assert.match(refused.received(), /^HTTP\/1\.1 503 /)
+    expect(refused.received()).toMatch(/^HTTP\/1\.1 503 /)
   }
 })
 

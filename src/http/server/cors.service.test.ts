@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openKeyRing } from '../../../test/support/keys.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../../../test/kit/app/app.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { openKeyRing } from '../../../test/kit/shop/keys.ts'
 
 const PAGE = 'https://page.test'
 const EXPOSED = ['ETag', 'Link', 'RateLimit', 'Retry-After', 'X-Ignored-Parameters', 'X-Timed-Out']
@@ -51,12 +50,12 @@ for (const [setting, allowed, forbidden] of [
     for (const origin of allowed) {
       test(`${origin} may read every response, without credentials`, async () => {
         for (const [name, { headers }] of await responsesTo({ url: app.url, key }, origin)) {
-          assert.equal(headers.get('access-control-allow-origin'), origin, name)
-          assert.equal(headers.get('access-control-allow-credentials'), null, name)
-          assert.equal(headers.get('vary'), 'Origin', name)
+          expect(headers.get('access-control-allow-origin'), name).toBe(origin)
+          expect(headers.get('access-control-allow-credentials'), name).toBe(null)
+          expect(headers.get('vary'), name).toBe('Origin')
           for (const exposed of EXPOSED) {
             const list = headers.get('access-control-expose-headers')?.split(', ')
-            assert.ok(list?.includes(exposed), `${name}: ${exposed}`)
+            expect(list?.includes(exposed), `${name}: ${exposed}`).toBeTruthy()
           }
         }
       })
@@ -65,7 +64,7 @@ for (const [setting, allowed, forbidden] of [
     for (const origin of forbidden) {
       test(`${origin} may read no response`, async () => {
         for (const [name, { headers }] of await responsesTo({ url: app.url, key }, origin)) {
-          assert.equal(headers.get('access-control-allow-origin'), null, name)
+          expect(headers.get('access-control-allow-origin'), name).toBe(null)
         }
       })
     }
@@ -73,7 +72,7 @@ for (const [setting, allowed, forbidden] of [
     test('the public API is open to every origin', async () => {
       for (const path of ['/api/domains', '/api/plans']) {
         const { headers } = await request(`${app.url}${path}`, { headers: { origin: 'null' } })
-        assert.equal(headers.get('access-control-allow-origin'), '*', path)
+        expect(headers.get('access-control-allow-origin'), path).toBe('*')
       }
     })
 
@@ -81,7 +80,7 @@ for (const [setting, allowed, forbidden] of [
       const { headers } = await request(`${app.url}/emails`, { method: 'OPTIONS' })
       const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
       for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {
-        assert.ok(list.includes(name), name)
+        expect(list, name).toContain(name)
       }
     })
   })

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { apiKeyBesideToken, apiKeyOf, cookieValue, setCookieHeader } from './credentials.ts'
 
 for (const [name, header, value] of [
@@ -18,14 +17,14 @@ for (const [name, header, value] of [
   ['the 200th cookie is read', `${'a=1; '.repeat(199)}mine=abc`, 'abc'],
   ['further cookies are not', `${'a=1; '.repeat(200)}mine=abc`, undefined],
 ] as const) {
-  test(name, () => assert.equal(cookieValue(header, 'mine'), value))
+  test(name, () => expect(cookieValue(header, 'mine')).toBe(value))
 }
 
 test('cookies are HttpOnly and SameSite=Strict, and Secure over https', () => {
   const cookie = { name: 'mine', value: 'abc', path: '/here', maxAgeSeconds: 60, secure: false }
   const text = 'mine=abc; Path=/here; Max-Age=60; HttpOnly; SameSite=Strict'
-  assert.equal(setCookieHeader(cookie), text)
-  assert.equal(setCookieHeader({ ...cookie, secure: true }), `${text}; Secure`)
+  expect(setCookieHeader(cookie)).toBe(text)
+  expect(setCookieHeader({ ...cookie, secure: true })).toBe(`${text}; Secure`)
 })
 
 describe('the key of a request', () => {
@@ -48,7 +47,7 @@ describe('the key of a request', () => {
     ],
     ['an empty APIKey is not ignored', { apikey: '', 'x-api-key': 'b' }, ''],
   ] as const) {
-    test(name, () => assert.equal(apiKeyOf(headers), expected))
+    test(name, () => expect(apiKeyOf(headers)).toBe(expected))
   }
 })
 
@@ -63,6 +62,6 @@ describe('the key of a request that may have a token', () => {
     ['APIKey is read alongside a token', { apikey: 'a', authorization: 'Bearer token' }, 'a'],
     ['an empty APIKey is not ignored', { apikey: '' }, ''],
   ] as const) {
-    test(name, () => assert.equal(apiKeyBesideToken(headers), expected))
+    test(name, () => expect(apiKeyBesideToken(headers)).toBe(expected))
   }
 })

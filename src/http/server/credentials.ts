@@ -4,7 +4,8 @@ import { Problem } from '../../base/problem.ts'
 import type { ServerDeps } from './deps.ts'
 import { tokenRefusals } from './metrics.ts'
 import { limitAttempts, takeRate, takeTurn } from './rates.ts'
-import type { HeaderField, HttpRequest } from './route.ts'
+import type { HttpRequest } from './request.ts'
+import type { HeaderField } from './route.ts'
 
 /** The credential of an `Authorization: Bearer` header. */
 export function bearerToken(header: string | undefined): string | undefined {
@@ -82,6 +83,16 @@ export async function isOperatorRequest(
   if (await hasAdminToken(deps, request)) return true
   if (request.client !== undefined) await takeRate(deps, 'health', request.client)
   return deps.adminToken === ''
+}
+
+/** Throws Problem unless the request has the admin token. */
+export async function requireAdminToken(
+  deps: OperatorDeps,
+  request: HttpRequest,
+): Promise<undefined> {
+  if (!(await isOperatorRequest(deps, request))) {
+    throw new Problem('invalid_token', 'The admin token is wrong.')
+  }
 }
 
 /** Throws `rate_limited` after too many wrong tokens, even if this one is right; otherwise guesses could still be tested. */

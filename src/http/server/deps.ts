@@ -2,7 +2,7 @@ import type { Log } from '../../base/log/log.ts'
 import type { Limit } from '../../limit/limit.ts'
 import type { ResponseCache } from './caching.ts'
 import type { LongPollLimit, SendBudget } from './limits.ts'
-import type { HttpRequest } from './route.ts'
+import type { HttpRequest } from './request.ts'
 
 /** What the server works with, and every route. Routes declare what else they need as the type of their `deps`. */
 export interface ServerDeps {

@@ -1,16 +1,15 @@
-import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
-import { checkMail } from '../../../test/support/api-client.ts'
-import { WITHOUT_POLLING } from '../../../test/support/app.ts'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing, type TestKey } from '../../../test/support/keys.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
+import { checkMail } from '../../../test/kit/http/api-client.ts'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { keyRing, type TestKey } from '../../../test/kit/shop/keys.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import { disconnectSignal, onClose, throwIfClosed, waitSignals } from './disconnect.ts'
 import { waitingRequests } from './limits.ts'
@@ -142,8 +141,8 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
   await waitUntil(() => responses[0]?.closed)
   await new Promise(setImmediate)
   const context = `${isHeld ? `held in ${calls.at(-1)}` : 'complete'}, call ${number}`
-  assert.equal(waitingRequests(), 0, `slot kept: ${context}`)
-  assert.equal(testServer.subscriptions(), 0, `subscription kept: ${context}`)
+  expect(waitingRequests(), `slot kept: ${context}`).toBe(0)
+  expect(testServer.subscriptions(), `subscription kept: ${context}`).toBe(0)
 
   holdAt = Number.POSITIVE_INFINITY
   const before = calls.length
@@ -151,9 +150,9 @@ async function disconnectAt(number: number, { path, headers, complete }: Case): 
   // New mail: a leftover waiter would query the store.
   await testServer.mail(mailbox.email)
   await pause(SETTLE_MS)
-  assert.deepEqual(calls.slice(before), [], `looked up after the disconnect: ${context}`)
-  assert.equal(waitingRequests(), 0, `slot taken after the disconnect: ${context}`)
-  assert.equal(testServer.subscriptions(), 0, `subscribed after the disconnect: ${context}`)
+  expect(calls.slice(before), `looked up after the disconnect: ${context}`).toStrictEqual([])
+  expect(waitingRequests(), `slot taken after the disconnect: ${context}`).toBe(0)
+  expect(testServer.subscriptions(), `subscribed after the disconnect: ${context}`).toBe(0)
   return isHeld
 }
 
@@ -178,9 +177,9 @@ for (const [name, testCase] of Object.entries(cases)) {
     let number = 0
     while (await disconnectAt(number + 1, testCase)) {
       number += 1
-      assert.ok(number < MAX_CALLS, 'never completes')
+      expect(number, 'never completes').toBeLessThan(MAX_CALLS)
     }
-    assert.ok(number >= 4, `only ${number} store calls`)
+    expect(number, `only ${number} store calls`).toBeGreaterThanOrEqual(4)
   })
 }
 
@@ -211,30 +210,30 @@ describe('the scope of a response', () => {
   test('a wait signal is aborted by a disconnect, and dropped', async () => {
     const signals = waitSignals()
     const signal = signals.waitSignalOf(response)
-    assert.deepEqual([signal.aborted, signals.count()], [false, 1])
+    expect([signal.aborted, signals.count()]).toStrictEqual([false, 1])
     await disconnect()
-    assert.deepEqual([signal.aborted, signals.count()], [true, 0])
+    expect([signal.aborted, signals.count()]).toStrictEqual([true, 0])
   })
 
   test('a wait signal requested after the disconnect is aborted, and not stored', async () => {
     const signals = waitSignals()
     await disconnect()
-    assert.equal(signals.waitSignalOf(response).aborted, true)
-    assert.equal(signals.count(), 0)
+    expect(signals.waitSignalOf(response).aborted).toBe(true)
+    expect(signals.count()).toBe(0)
   })
 
   test('a wait signal requested after stop has its reason', () => {
     const signals = waitSignals()
     signals.stop(new Error('stopping'))
-    assert.match(String(signals.waitSignalOf(response).reason), /stopping/)
+    expect(String(signals.waitSignalOf(response).reason)).toMatch(/stopping/)
   })
 
   test('a disconnect signal is aborted by a disconnect, even if requested later', async () => {
     const signal = disconnectSignal(response)
-    assert.equal(signal.aborted, false)
+    expect(signal.aborted).toBe(false)
     await disconnect()
-    assert.equal(signal.aborted, true)
-    assert.equal(disconnectSignal(response).aborted, true)
+    expect(signal.aborted).toBe(true)
+    expect(disconnectSignal(response).aborted).toBe(true)
   })
 
   test('onClose runs once, whether registered before or after the disconnect', async () => {
@@ -243,8 +242,8 @@ describe('the scope of a response', () => {
     onClose(response, () => released.push('early'))
     await disconnect()
     onClose(response, () => released.push('late'))
-    assert.deepEqual(released, ['early', 'late'])
-    assert.throws(() => throwIfClosed(response), /disconnected/)
+    expect(released).toStrictEqual(['early', 'late'])
+    expect(() => throwIfClosed(response)).toThrow(/disconnected/)
   })
 
   test('onClose runs when the response is complete', async () => {
@@ -261,10 +260,10 @@ test('a reset while a body that was refused still arrives is not logged', async 
     socket.on('error', () => {})
     socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nstart`)
     const [response] = await once(socket, 'data')
-    assert.match(String(response), /^HTTP\/1\.1 4(04|13) /)
+    expect(String(response)).toMatch(/^HTTP\/1\.1 4(04|13) /)
     socket.resetAndDestroy()
     await waitUntil(() => responses.at(-1)?.destroyed)
     await pause(SETTLE_MS)
   }
-  assert.deepEqual(testServer.logged, [])
+  expect(testServer.logged).toStrictEqual([])
 })

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   parseResponse,
   problemFault,
@@ -7,11 +6,11 @@ import {
   requestFrom,
   sendRaw,
   type TestResponse,
-} from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing } from '../../../test/support/keys.ts'
-import { FAKE_SHOP } from '../../../test/support/shop-client.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
+import { keyRing } from '../../../test/kit/shop/keys.ts'
+import { FAKE_SHOP } from '../../../test/kit/shop/shop-client.ts'
 import { routes } from '../routes.ts'
 import { methodsByPath, type Route } from './route.ts'
 
@@ -47,20 +46,20 @@ function pathTests({ method, path, api }: Route): void {
   test('204: a preflight, open to every origin on the public API only', async () => {
     const headers = { origin: 'https://page.test', 'access-control-request-method': method }
     const response = await request(`${server.url}${path}`, { method: 'OPTIONS', headers })
-    assert.equal(response.status, 204)
+    expect(response.status).toBe(204)
     const allowed = response.headers.get('access-control-allow-origin')
-    assert.equal(allowed, api === 'keyed' ? null : '*')
-    assert.equal(response.headers.get('access-control-allow-credentials'), null)
-    assert.equal(response.headers.get('access-control-allow-methods'), allow)
+    expect(allowed).toBe(api === 'keyed' ? null : '*')
+    expect(response.headers.get('access-control-allow-credentials')).toBe(null)
+    expect(response.headers.get('access-control-allow-methods')).toBe(allow)
   })
 
   test('405: every other method, with Allow; an override header changes nothing', async () => {
     for (const other of METHODS.filter((one) => !supported.includes(one))) {
       const headers = { 'x-http-method-override': method }
       const response = await request(`${server.url}${path}`, { method: other, headers })
-      assert.equal(response.status, 405, other)
-      assert.equal(response.headers.get('allow'), allow, other)
-      if (other !== 'HEAD') assert.equal(problemFault(response), undefined, other)
+      expect(response.status, other).toBe(405)
+      expect(response.headers.get('allow'), other).toBe(allow)
+      if (other !== 'HEAD') expect(problemFault(response), other).toBeUndefined()
     }
   })
 
@@ -70,8 +69,11 @@ function pathTests({ method, path, api }: Route): void {
     const isRoute = (one: string) => methodsByPath(routes).some(({ pattern }) => pattern.test(one))
     for (const similarPath of similar.filter((one) => !isRoute(one))) {
       const response = await requestFrom(server.port, '127.0.0.1', { path: similarPath })
-      assert.deepEqual([response.status, response.body['code']], [404, 'not_found'], similarPath)
-      assert.equal(problemFault(response), undefined, similarPath)
+      expect([response.status, response.body['code']], similarPath).toStrictEqual([
+        404,
+        'not_found',
+      ])
+      expect(problemFault(response), similarPath).toBeUndefined()
     }
   })
 }
@@ -86,8 +88,8 @@ function bodySizeTests({ path, api, rawBody, maxBodyBytes = 64 * KB }: Route): v
     return request(`${server.url}${path}`, init)
   }
   const assertRefused = (response: TestResponse, name: string) => {
-    assert.deepEqual([response.status, response.body['code']], [413, 'too_large'], name)
-    assert.equal(problemFault(response), undefined, name)
+    expect([response.status, response.body['code']], name).toStrictEqual([413, 'too_large'])
+    expect(problemFault(response), name).toBeUndefined()
   }
 
   const kilobytes = maxBodyBytes / KB
@@ -96,7 +98,7 @@ function bodySizeTests({ path, api, rawBody, maxBodyBytes = 64 * KB }: Route): v
     assertRefused(await send(FORM, `a=${'x'.repeat(maxBodyBytes)}`), 'with')
     assertRefused(await send(FORM, ReadableStream.from(chunks)), 'without')
     const largest = `{"a":"${'x'.repeat(maxBodyBytes - 8)}"}`
-    assert.notEqual((await send('application/json', largest)).status, 413)
+    expect((await send('application/json', largest)).status).not.toBe(413)
   })
 
   // The signature covers what Stripe sends, however many fields it has.
@@ -117,7 +119,7 @@ function bodySizeTests({ path, api, rawBody, maxBodyBytes = 64 * KB }: Route): v
     ] as const) {
       if (rawBody && type === FORM) continue
       assertRefused(await send(type, make(most + 1)), name)
-      assert.notEqual((await send(type, make(most))).status, 413, name)
+      expect((await send(type, make(most))).status, name).not.toBe(413)
     }
     if (rawBody) return
     const multipart = (count: number) => {
@@ -126,7 +128,7 @@ function bodySizeTests({ path, api, rawBody, maxBodyBytes = 64 * KB }: Route): v
       return request(`${server.url}${path}`, { method: 'POST', body: form, headers: key })
     }
     assertRefused(await multipart(101), 'parts')
-    assert.notEqual((await multipart(100)).status, 413, 'parts')
+    expect((await multipart(100)).status, 'parts').not.toBe(413)
   })
 }
 
@@ -146,18 +148,21 @@ function bodyFormatTests({ path, api }: Route): void {
       [FORM, { 'content-encoding': 'gzip' }],
     ] as const) {
       const response = await send(type, 'prefix=ann', more)
-      assert.deepEqual([response.status, response.body['code']], [415, 'unsupported_media_type'])
-      assert.equal(problemFault(response), undefined, type)
+      expect([response.status, response.body['code']]).toStrictEqual([
+        415,
+        'unsupported_media_type',
+      ])
+      expect(problemFault(response), type).toBeUndefined()
     }
     for (const type of ['text/plain', 'nonsense', 'multipart/form-data', 'application/json']) {
-      assert.notEqual((await send(type, '')).status, 415, type)
+      expect((await send(type, '')).status, type).not.toBe(415)
     }
   })
 
   test('415: JSON that is sent as a form, with a hint', async () => {
     const { status, body } = await send(FORM, ' {"prefix":"ann"}')
-    assert.deepEqual([status, body['code']], [415, 'unsupported_media_type'])
-    assert.match(String(body['message']), /Content-Type: application\/json/)
+    expect([status, body['code']]).toStrictEqual([415, 'unsupported_media_type'])
+    expect(String(body['message'])).toMatch(/Content-Type: application\/json/)
   })
 
   test('400: a malformed body', async () => {
@@ -169,8 +174,11 @@ function bodyFormatTests({ path, api }: Route): void {
       ['multipart without a first boundary', 'multipart/form-data; boundary=b', 'x'],
     ] as const) {
       const response = await send(type, body)
-      assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'], name)
-      assert.match(String(response.body['message']), / in the request body\.$/)
+      expect([response.status, response.body['code']], name).toStrictEqual([
+        400,
+        'invalid_parameter',
+      ])
+      expect(String(response.body['message'])).toMatch(/ in the request body\.$/)
     }
   })
 }
@@ -184,12 +192,12 @@ function rateLimitTests({ method, path, unlimited }: Route): void {
     const requests = `${`${head}\r\n`.repeat(BURST)}${head}Connection: close\r\n\r\n`
     const received = await sendRaw(server.port, requests, { from: PROXY })
     const refused = received.split('HTTP/1.1 429 ').slice(1)
-    if (unlimited) return assert.equal(refused.length, 0)
+    if (unlimited) return expect(refused.length).toBe(0)
     const last = parseResponse(`HTTP/1.1 429 ${refused.at(-1)}`)
-    assert.equal(problemFault(last), undefined)
-    assert.equal(last.body['code'], 'rate_limited')
+    expect(problemFault(last)).toBeUndefined()
+    expect(last.body['code']).toBe('rate_limited')
     const headers = { 'x-forwarded-for': newClient() }
     const other = await requestFrom(server.port, PROXY, { method, path, headers })
-    assert.notEqual(other.status, 429, 'another address')
+    expect(other.status, 'another address').not.toBe(429)
   })
 }

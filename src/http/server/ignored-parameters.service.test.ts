@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
-import { ENCODINGS, post, postJson, request } from '../../../test/support/http-client.ts'
-import { openKeyRing } from '../../../test/support/keys.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
+import { ENCODINGS, post, postJson, request } from '../../../test/kit/http/http-client.ts'
+import { openKeyRing } from '../../../test/kit/shop/keys.ts'
 
 let app: App
 let key: Record<string, string>
@@ -39,33 +38,33 @@ describe('parameters that an endpoint does not know are named', () => {
   ] as const) {
     test(`${query.slice(0, 40)}: ${expected}`, async () => {
       const response = await request(`${app.url}/api/check-mail?token=${token}&${query}`)
-      assert.equal(response.status, 200, response.text)
-      assert.equal(ignored(response), expected)
+      expect(response.status, response.text).toBe(200)
+      expect(ignored(response)).toBe(expected)
     })
   }
 
   test('in every encoding, and in query and body', async () => {
     for (const encoding of ENCODINGS) {
       const made = await post(`${app.url}/api/create-session`, { domain: 'a', ttl: '60' }, encoding)
-      assert.deepEqual([made.status, ignored(made)], [200, 'domain'], encoding)
+      expect([made.status, ignored(made)], encoding).toStrictEqual([200, 'domain'])
     }
     const made = await postJson(`${app.url}/api/create-session?name=a`, '{"domain":"b","name":1}')
-    assert.equal(ignored(made), 'name, domain')
+    expect(ignored(made)).toBe('name, domain')
   })
 
   test('in a refusal', async () => {
     const { status, ...response } = await request(`${app.url}/api/read-mail?message_id=1`)
-    assert.deepEqual([status, ignored(response)], [400, 'message_id'])
+    expect([status, ignored(response)]).toStrictEqual([400, 'message_id'])
   })
 
   test('with a key, readable by pages of other origins, and beside the quota', async () => {
     const response = await request(`${app.url}/emails?address=a`, { headers: key })
-    assert.equal(ignored(response), 'address')
-    assert.notEqual(response.headers.get('ratelimit'), null)
+    expect(ignored(response)).toBe('address')
+    expect(response.headers.get('ratelimit')).not.toBe(null)
     const open = await request(`${app.url}/api/domains?a=1`)
-    assert.equal(ignored(open), 'a')
+    expect(ignored(open)).toBe('a')
     const exposed = open.headers.get('access-control-expose-headers') ?? ''
-    assert.ok(exposed.split(', ').includes('X-Ignored-Parameters'), exposed)
+    expect(exposed.split(', '), exposed).toContain('X-Ignored-Parameters')
   })
 })
 
@@ -79,16 +78,16 @@ test('a cached response does not name those of another request', async () => {
     ['&two=1', 'two'],
   ] as const) {
     const response = await poll(query)
-    assert.equal(ignored(response), expected)
+    expect(ignored(response)).toBe(expected)
     const etag = response.headers.get('etag') ?? ''
     const unchanged = await poll(query, { 'if-none-match': etag })
-    assert.deepEqual([unchanged.status, ignored(unchanged)], [304, expected])
+    expect([unchanged.status, ignored(unchanged)]).toStrictEqual([304, expected])
   }
 })
 
 test('pages, health checks and /mcp name none', async () => {
   for (const path of ['/', '/plain', '/docs', '/livez', '/readyz', '/nothing']) {
-    assert.equal(ignored(await request(`${app.url}${path}?colour=1`)), null, path)
+    expect(ignored(await request(`${app.url}${path}?colour=1`)), path).toBe(null)
   }
-  assert.equal(ignored(await postJson(`${app.url}/mcp?colour=1`, '{"colour":1}')), null)
+  expect(ignored(await postJson(`${app.url}/mcp?colour=1`, '{"colour":1}'))).toBe(null)
 })

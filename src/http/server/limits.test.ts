@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Problem } from '../../base/problem.ts'
 import { openLongPollLimit, openSendBudget } from './limits.ts'
 
@@ -14,7 +13,7 @@ test('the number of waits per mailbox is limited, until one is released', () => 
   const limit = openLongPollLimit({ all: 10, client: 10, mailbox: 2 })
   const releaseSlot = limit.acquire(1, from())
   limit.acquire(1, from())
-  assert.throws(() => limit.acquire(1, from()), isOverloaded)
+  expect(() => limit.acquire(1, from())).toThrow(expect.toSatisfy(isOverloaded))
   limit.acquire(2, from())
   releaseSlot()
   limit.acquire(1, from())
@@ -24,7 +23,7 @@ test('the number of waits per client is limited over all mailboxes, except for e
   const limit = openLongPollLimit({ all: 10, client: 2, mailbox: 10 })
   limit.acquire(1, from('192.0.2.1'))
   limit.acquire(2, from('192.0.2.1'))
-  assert.throws(() => limit.acquire(3, from('192.0.2.1')), isOverloaded)
+  expect(() => limit.acquire(3, from('192.0.2.1'))).toThrow(expect.toSatisfy(isOverloaded))
   limit.acquire(3, from('192.0.2.2'))
   limit.acquire(3, from())
 })
@@ -33,7 +32,7 @@ test('the total number of waits is limited', () => {
   const limit = openLongPollLimit({ all: 2, client: 10, mailbox: 10 })
   const releaseSlot = limit.acquire(1, from('a'))
   limit.acquire(2, from('b'))
-  assert.throws(() => limit.acquire(3, from('c')), isOverloaded)
+  expect(() => limit.acquire(3, from('c'))).toThrow(expect.toSatisfy(isOverloaded))
   releaseSlot()
   limit.acquire(3, from('c'))
 })
@@ -45,7 +44,7 @@ test('releasing twice frees one slot', () => {
   releaseSlot()
   releaseSlot()
   limit.acquire(3, from())
-  assert.throws(() => limit.acquire(4, from()), isOverloaded)
+  expect(() => limit.acquire(4, from())).toThrow(expect.toSatisfy(isOverloaded))
 })
 
 test('closing a response frees its slot once, and a closed response acquires none', () => {
@@ -55,13 +54,13 @@ test('closing a response frees its slot once, and a closed response acquires non
     close = release
   }
   const releaseSlot = limit.acquire(1, { ...from('a'), onClose })
-  assert.throws(() => limit.acquire(1, from('a')), isOverloaded)
+  expect(() => limit.acquire(1, from('a'))).toThrow(expect.toSatisfy(isOverloaded))
   close()
   releaseSlot()
   const throwIfClosed = () => {
     throw new Error('gone')
   }
-  assert.throws(() => limit.acquire(1, { ...from('a'), throwIfClosed }), /gone/)
+  expect(() => limit.acquire(1, { ...from('a'), throwIfClosed })).toThrow(/gone/)
   limit.acquire(1, from('a'))
 })
 
@@ -73,7 +72,7 @@ test('large bodies share a budget, and release it when the response closes', () 
   const first = response()
   budget.reserve(6 * MB, first, 'ann')
   budget.reserve(3 * MB, response(), 'bob')
-  assert.throws(() => budget.reserve(4 * MB, response(), 'eve'), /downloads/)
+  expect(() => budget.reserve(4 * MB, response(), 'eve')).toThrow(/downloads/)
   first.emit('close')
   budget.reserve(4 * MB, response(), 'eve')
 })
@@ -83,7 +82,7 @@ test('a client has at most a quarter of the budget, and others are unaffected', 
   const first = response()
   budget.reserve(2 * MB, first, 'ann')
   budget.reserve(MB, response(), 'ann')
-  assert.throws(() => budget.reserve(MB, response(), 'ann'), /downloads/)
+  expect(() => budget.reserve(MB, response(), 'ann')).toThrow(/downloads/)
   budget.reserve(3 * MB, response(), 'bob')
   first.emit('close')
   budget.reserve(2 * MB, response(), 'ann')
@@ -114,7 +113,7 @@ test('of several reservations of one response the largest counts, once', () => {
   const first = response()
   // An estimate, the actual size, and something smaller.
   for (const bytes of [MB, 3 * MB, 2 * MB]) budget.reserve(bytes, first, 'ann')
-  assert.throws(() => budget.reserve(MB, response(), 'ann'), /downloads/)
+  expect(() => budget.reserve(MB, response(), 'ann')).toThrow(/downloads/)
   first.emit('close')
   budget.reserve(3 * MB, response(), 'ann')
   budget.reserve(9 * MB, response(), 'bob')

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { gauge } from '../../base/metrics.ts'
 import { Problem } from '../../base/problem.ts'
-import type { HttpRequest } from './route.ts'
+import type { HttpRequest } from './request.ts'
 
 export interface LongPollLimit {
   /**
@@ -23,7 +23,7 @@ export function waitingRequests(): number {
 
 gauge('mayfly_http_waiting', 'Requests that wait for mail, and open event streams', waitingRequests)
 
-/** Of each thread. */
+/** Limits of each thread. */
 export const LONG_POLL_LIMITS = { all: 10_000, client: 1_000, mailbox: 100 }
 
 /** Each long poll holds a socket and timers, so they are limited per mailbox, per client and in all. */

@@ -1,8 +1,12 @@
-import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { parseResponse, problemFault, request, sendRaw } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  parseResponse,
+  problemFault,
+  request,
+  sendRaw,
+} from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -62,10 +66,10 @@ describe('malformed HTTP gets a problem response, and the server keeps serving',
   ] as const) {
     test(`${name}: ${expected}`, async () => {
       const response = parseResponse(await sendRaw(server.port, Buffer.from(bytes, 'latin1')))
-      assert.equal(response.status, expected)
-      assert.equal(problemFault(response), undefined)
-      assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
-      assert.equal((await request(`${server.url}/livez`)).status, 200)
+      expect(response.status).toBe(expected)
+      expect(problemFault(response)).toBeUndefined()
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect((await request(`${server.url}/livez`)).status).toBe(200)
     })
   }
 })
@@ -108,9 +112,9 @@ describe('unusual HTTP is served', () => {
   ] as const) {
     test(`${name}: ${expected}`, async () => {
       const response = parseResponse(await sendRaw(server.port, bytes))
-      assert.equal(response.status, expected)
-      if (expected !== 200) assert.equal(problemFault(response), undefined)
-      assert.doesNotMatch(response.text, /X-Secret/)
+      expect(response.status).toBe(expected)
+      if (expected !== 200) expect(problemFault(response)).toBeUndefined()
+      expect(response.text).not.toMatch(/X-Secret/)
     })
   }
 
@@ -119,15 +123,15 @@ describe('unusual HTTP is served', () => {
     const last = 'GET /api/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
     const received = await sendRaw(server.port, one + one + last)
     const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code)
-    assert.deepEqual(statuses, ['200', '200', '404'])
+    expect(statuses).toStrictEqual(['200', '200', '404'])
   })
 
   test('malformed input after a request does not affect its response, which is the last', async () => {
     const received = await sendRaw(server.port, `${GET}\r\nnonsense\r\n\r\n`)
     const response = parseResponse(received)
-    assert.deepEqual([response.status, response.body['status']], [200, 'success'])
-    assert.equal(response.headers.get('connection'), 'close')
-    assert.equal(received.split('HTTP/1.1 ').length, 2)
+    expect([response.status, response.body['status']]).toStrictEqual([200, 'success'])
+    expect(response.headers.get('connection')).toBe('close')
+    expect(received.split('HTTP/1.1 ').length).toBe(2)
   })
 })
 
@@ -141,9 +145,9 @@ describe('408: a request must be complete within the timeout', () => {
   ] as const) {
     test(name, async () => {
       const response = parseResponse(await sendRaw(server.port, bytes))
-      assert.equal(response.status, 408)
-      assert.equal(response.body['code'], 'timeout')
-      assert.equal(problemFault(response), undefined)
+      expect(response.status).toBe(408)
+      expect(response.body['code']).toBe('timeout')
+      expect(problemFault(response)).toBeUndefined()
     })
   }
 
@@ -162,7 +166,7 @@ describe('408: a request must be complete within the timeout', () => {
         resolve(all)
       })
     })
-    assert.equal(parseResponse(received).status, 408)
+    expect(parseResponse(received).status).toBe(408)
   })
 })
 
@@ -185,10 +189,10 @@ describe('a request refused before it is complete', () => {
     test(`${name}: ${expected} and no second response`, async () => {
       const received = await sendRaw(server.port, bytes)
       const response = parseResponse(received)
-      assert.equal(response.status, expected)
-      assert.equal(problemFault(response), undefined)
-      assert.equal(response.headers.get('connection'), 'close')
-      assert.equal(received.split('HTTP/1.1 ').length, 2)
+      expect(response.status).toBe(expected)
+      expect(problemFault(response)).toBeUndefined()
+      expect(response.headers.get('connection')).toBe('close')
+      expect(received.split('HTTP/1.1 ').length).toBe(2)
     })
   }
 
@@ -196,13 +200,13 @@ describe('a request refused before it is complete', () => {
     const body = Buffer.alloc(20_000_000, 'x')
     const head = `${OPEN_POST}Content-Length: ${body.length}\r\n\r\n`
     const received = await sendRaw(server.port, Buffer.concat([Buffer.from(head), body]))
-    assert.equal(parseResponse(received).status, 413)
+    expect(parseResponse(received).status).toBe(413)
   })
 
   test('the connection stays open after a complete request is refused', async () => {
     const refused = 'POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc'
     const received = await sendRaw(server.port, `${refused}${GET}Connection: close\r\n\r\n`)
     const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code)
-    assert.deepEqual(statuses, ['404', '200'])
+    expect(statuses).toStrictEqual(['404', '200'])
   })
 })

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type App, startApp } from '../../../test/support/app.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from '../../../test/kit/app/app.ts'
 import {
   ENCODINGS,
   type Encoding,
@@ -10,8 +9,8 @@ import {
   request,
   requestFrom,
   type TestResponse,
-} from '../../../test/support/http-client.ts'
-import { openKeyRing } from '../../../test/support/keys.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { openKeyRing } from '../../../test/kit/shop/keys.ts'
 import { problemsOf } from '../docs/openapi.ts'
 import { routes } from '../routes.ts'
 import type { ParamSchema } from './parameters.ts'
@@ -93,15 +92,15 @@ async function opens(url: string): Promise<boolean> {
 /** Fails unless the response is a success or a documented problem. */
 function check(route: Route, response: TestResponse, value: string): void {
   const label = `${route.path} ${JSON.stringify(value.slice(0, 60))}: ${response.text.slice(0, 200)}`
-  assert.ok(response.status < 500 || response.body['code'] === 'gmail_unavailable', label)
+  expect(response.status < 500 || response.body['code'] === 'gmail_unavailable', label).toBeTruthy()
   if (response.status === 200) return
-  assert.equal(problemFault(response), undefined, label)
+  expect(problemFault(response), label).toBeUndefined()
   const code = String(response.body['code'])
-  assert.ok(
+  expect(
     problemsOf(route).some((documented) => documented === code),
     label,
-  )
-  assert.equal(response.status, problemStatus[code as keyof typeof problemStatus], label)
+  ).toBeTruthy()
+  expect(response.status, label).toBe(problemStatus[code as keyof typeof problemStatus])
 }
 
 /** The part of a response that must be the same in every encoding. */
@@ -161,7 +160,7 @@ for (const route of apiRoutes) {
             outcomes.push(outcomeOf(response))
           }
           for (const one of outcomes)
-            assert.deepEqual(one, outcomes[0], `${name}=${JSON.stringify(value)}`)
+            expect(one, `${name}=${JSON.stringify(value)}`).toStrictEqual(outcomes[0])
         }
       })
 
@@ -199,8 +198,8 @@ describe('bodies', () => {
   ] as const) {
     test(`${name}: ${expected}`, async () => {
       const response = await postJson(url(), body)
-      assert.equal(response.status, expected, response.text)
-      if (expected !== 200) assert.equal(problemFault(response), undefined)
+      expect(response.status, response.text).toBe(expected)
+      if (expected !== 200) expect(problemFault(response)).toBeUndefined()
     })
   }
 
@@ -211,12 +210,12 @@ describe('bodies', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"token":"x"}',
     })
-    assert.equal(response.body['email'], email)
+    expect(response.body['email']).toBe(email)
   })
 
   test('no request has polluted a prototype of the server', async () => {
     const { body } = await request(`${app.url}/api/domains`)
-    assert.deepEqual(Object.keys(body), ['status', 'domains', 'gmail_accounts'])
-    assert.equal(({} as { polluted?: unknown }).polluted, undefined)
+    expect(Object.keys(body)).toStrictEqual(['status', 'domains', 'gmail_accounts'])
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 })

@@ -6,7 +6,7 @@ export interface ParamSchema {
   type?: string
   minimum?: number
   maximum?: number
-  /** Of an array of integers. */
+  /** Schema of the items of an array of integers. */
   items?: ParamSchema
   maxItems?: number
   description?: string
@@ -21,7 +21,7 @@ interface RequestParams {
   path: Params
   query: Params
   body: Params
-  /** Of the Authorization header. */
+  /** Token of the Authorization header. */
   bearer: string | undefined
 }
 
@@ -125,21 +125,10 @@ function toIntegers(name: string, { items = {}, maxItems }: ParamSchema, value: 
   return given.map((one) => toInteger(name, items, one))
 }
 
-const FLAGS = new Map<unknown, boolean>([
-  ['0', false],
-  ['1', true],
-  ['false', false],
-  ['true', true],
-  [0, false],
-  [1, true],
-  [false, false],
-  [true, true],
-])
-
 function toBoolean(name: string, value: unknown): boolean {
-  const flag = FLAGS.get(value)
-  if (flag === undefined) throw invalid(name, 'must be 0, 1, true or false.')
-  return flag
+  const text = typeof value === 'object' ? '' : String(value)
+  if (!/^(?:0|1|true|false)$/.test(text)) throw invalid(name, 'must be 0, 1, true or false.')
+  return text === '1' || text === 'true'
 }
 
 function invalid(name: string, what: string): Problem {

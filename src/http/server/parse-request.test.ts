@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseBody, parseForm, repeatedKeys } from './parse-request.ts'
 
 describe('a form', () => {
@@ -29,17 +28,17 @@ describe('a form', () => {
     ['[b]=1', '[b]', '1'],
   ] as const) {
     test(text, () => {
-      assert.deepEqual([...parseForm(text)], [[name, value]])
+      expect([...parseForm(text)]).toStrictEqual([[name, value]])
     })
   }
 
   test('a repeated name becomes an array', () => {
-    assert.ok(Array.isArray(parseForm('a=1&b=2&%61=3').get('a')))
+    expect(Array.isArray(parseForm('a=1&b=2&%61=3').get('a'))).toBeTruthy()
   })
 
   for (const text of ['a[]=1', 'a[b]=1', 'a%5Bb%5D%5B%5D=1', 'a=1&a[]=', 'a[]&a=1']) {
     test(`${text} becomes an array under the plain name`, () => {
-      assert.deepEqual([...parseForm(text)], [['a', []]])
+      expect([...parseForm(text)]).toStrictEqual([['a', []]])
     })
   }
 
@@ -47,15 +46,15 @@ describe('a form', () => {
     fc.assert(
       fc.property(fc.dictionary(plainName, fc.string()), (values) => {
         const read = parseForm(new URLSearchParams(values).toString())
-        assert.deepEqual([...read].toSorted(), Object.entries(values).toSorted())
+        expect([...read].toSorted()).toStrictEqual(Object.entries(values).toSorted())
       }),
     )
   })
 
   test('1,000 fields are parsed, and not one more, also in a query', () => {
-    assert.deepEqual([...parseForm(`a${'&a'.repeat(999)}`).keys()], ['a'])
+    expect([...parseForm(`a${'&a'.repeat(999)}`).keys()]).toStrictEqual(['a'])
     for (const text of [`a${'&a'.repeat(1_000)}`, '&'.repeat(1_001)]) {
-      assert.throws(() => parseForm(text), { code: 'too_large' })
+      expect(() => parseForm(text)).toThrow(expect.objectContaining({ code: 'too_large' }))
     }
   })
 })
@@ -67,8 +66,8 @@ describe('JSON', () => {
 
   test('prototype property names are ordinary names', async () => {
     const values = await read('{"__proto__":{"polluted":1},"a":1}')
-    assert.deepEqual([...values.keys()], ['__proto__', 'a'])
-    assert.equal(({} as { polluted?: unknown }).polluted, undefined)
+    expect([...values.keys()]).toStrictEqual(['__proto__', 'a'])
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 
   const item = '"x, [{ \\" }]:"'
@@ -84,13 +83,13 @@ describe('JSON', () => {
   ] as const) {
     test(`${name}: ${isAccepted ? 'accepted' : 'too large'}`, async () => {
       if (isAccepted) await read(text)
-      else await assert.rejects(read(text), { code: 'too_large' })
+      else await expect(read(text)).rejects.toMatchObject({ code: 'too_large' })
     })
   }
 
   test('a repeated name becomes an array, unless the second is nested', async () => {
-    assert.ok(Array.isArray((await read('{"a":1,"a":2}')).get('a')))
-    assert.deepEqual((await read('{"a":{"a":1},"b":["a","a"]}')).get('a'), { a: 1 })
+    expect(Array.isArray((await read('{"a":1,"a":2}')).get('a'))).toBeTruthy()
+    expect((await read('{"a":{"a":1},"b":["a","a"]}')).get('a')).toStrictEqual({ a: 1 })
   })
 })
 
@@ -100,8 +99,8 @@ test('a part of multipart has a Content-Disposition of up to 1,000 bytes', async
     const body = Buffer.from(`--b\r\n${line}\r\n\r\n1\r\n--b--\r\n`)
     return parseBody('multipart/form-data; boundary=b', body)
   }
-  assert.equal((await parse(130)).get('n'), '1')
-  await assert.rejects(parse(150), { code: 'too_large' })
+  expect((await parse(130)).get('n')).toBe('1')
+  await expect(parse(150)).rejects.toMatchObject({ code: 'too_large' })
 })
 
 test('a part of multipart has up to 1,000 header lines', async () => {
@@ -110,8 +109,8 @@ test('a part of multipart has up to 1,000 header lines', async () => {
     const body = Buffer.from(`${head}\r\n\r\nvalue\r\n--b--\r\n`)
     return parseBody('multipart/form-data; boundary=b', body)
   }
-  assert.equal((await read(1_000)).get('a'), 'value')
-  await assert.rejects(read(1_001), { code: 'too_large' })
+  expect((await read(1_000)).get('a')).toBe('value')
+  await expect(read(1_001)).rejects.toMatchObject({ code: 'too_large' })
 })
 
 describe('repeated names in JSON', () => {
@@ -128,7 +127,7 @@ describe('repeated names in JSON', () => {
     ['{"a\\\\":1,"a":2}', []],
   ] as const) {
     test(text, () => {
-      assert.deepEqual([...repeatedKeys(text)], names)
+      expect([...repeatedKeys(text)]).toStrictEqual(names)
     })
   }
 })

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
+import { type Static, Type } from 'typebox'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
 import { type HttpResponse, json } from './response.ts'
+import { named } from './schemas.ts'
 
 // See server.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -44,18 +46,18 @@ export const problemStatus = {
   shutting_down: 503,
 } as const satisfies Record<ProblemCode, number>
 
-interface ProblemBody {
-  status: 'error'
-  message: string
-  code: ProblemCode
-  request_id: string
-}
+export const problemSchema = named('Problem', {
+  status: Type.Literal('error'),
+  message: Type.String(),
+  code: Type.Enum(Object.keys(problemStatus) as ProblemCode[]),
+  request_id: Type.String(),
+})
 
 export function problemResponse(
   { code, message, retryAfter }: Problem,
   requestId: string,
-): HttpResponse<ProblemBody> {
-  const body: ProblemBody = { status: 'error', message, code, request_id: requestId }
+): HttpResponse<Static<typeof problemSchema>> {
+  const body = { status: 'error' as const, message, code, request_id: requestId }
   const headers: Record<string, string> = { 'x-request-id': requestId }
   const wait = retryAfter ?? (problemStatus[code] === 503 ? 1 : undefined)
   if (wait !== undefined) headers['retry-after'] = String(wait)

@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../test/support/app.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
   type Encoding,
   postJson,
   problemFault,
   request,
   type TestResponse,
-} from '../../../test/support/http-client.ts'
-import { openKeyRing } from '../../../test/support/keys.ts'
+} from '../../../test/kit/http/http-client.ts'
+import { openKeyRing } from '../../../test/kit/shop/keys.ts'
 import { routes } from '../routes.ts'
 import { isInPath, type Route } from './route.ts'
 
@@ -72,9 +71,9 @@ async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<Tes
 }
 
 function assertRefused(response: TestResponse, name: string, label: string): void {
-  assert.deepEqual([response.status, response.body['code']], [400, 'invalid_parameter'], label)
-  assert.ok(String(response.body['message']).startsWith(`${name}: `), label)
-  assert.equal(problemFault(response), undefined, label)
+  expect([response.status, response.body['code']], label).toStrictEqual([400, 'invalid_parameter'])
+  expect(String(response.body['message']).startsWith(`${name}: `), label).toBeTruthy()
+  expect(problemFault(response), label).toBeUndefined()
 }
 
 // HTML routes report the problem on a page: see pages/plain/routes.test.ts.
@@ -119,7 +118,7 @@ describe('unknown names', () => {
   ]) {
     test(`${text} is ignored`, async () => {
       const response = await request(`${app.url}/api/create-session?${text}`, { method: 'POST' })
-      assert.equal(response.status, 200, response.text)
+      expect(response.status, response.text).toBe(200)
     })
   }
 })

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
-import type { Static } from 'typebox'
 import type { ReportOutage } from '../../base/jobs/outage.ts'
 import { Problem, StoreUnavailable, toError } from '../../base/problem.ts'
-import type { ClientOf } from './client.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { bearerToken } from './credentials.ts'
 import type { ServerDeps } from './deps.ts'
 import { disconnectSignal, isDisconnect, onClose, throwIfClosed } from './disconnect.ts'
@@ -21,6 +20,7 @@ import {
 } from './parse-request.ts'
 import { problemResponse, toProblem } from './problem-response.ts'
 import { takeRate } from './rates.ts'
+import type { HttpRequest } from './request.ts'
 import {
   bodyBytes,
   cors,
@@ -30,15 +30,10 @@ import {
   writeEarlyResponse,
   writeResponse,
 } from './response.ts'
-import { type HttpRequest, methodsByPath, namesIgnored, type Route } from './route.ts'
+import { methodsByPath, namesIgnored, type Route } from './route.ts'
 
-export interface HttpServerContext {
+export interface HttpServerContext extends ClientAddresses {
   deps: ServerDeps
-  clientOf: ClientOf
-  sourceAddressOf(request: IncomingMessage): string
-  isSecure(request: IncomingMessage): boolean
-  /** True for requests of a trusted proxy itself. */
-  isTrustedProxy(request: IncomingMessage): boolean
   /** Aborted when the client disconnects, and at shutdown. */
   waitSignalOf(response: ServerResponse): AbortSignal
   reportOutage: ReportOutage
@@ -81,19 +76,14 @@ function routeHandler(context: HttpServerContext, route: Route) {
   const ignoredOf = namesIgnored(route) ? ignoredReader(route.input) : () => undefined
   const withCors = cors(route.api, deps.keyedOrigins)
 
-  async function respond(
-    raw: IncomingMessage,
-    response: ServerResponse,
-    { params, onIgnored, ...parts }: RespondParts,
-  ): Promise<HttpResponse> {
+  async function respond(exchange: Exchange, params: object): Promise<HttpResponse> {
+    const { raw } = exchange
     checkHost(raw)
     const body =
       route.method === 'POST' && hasBody(raw) ? await readBody(raw, route.maxBodyBytes) : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
-    let input: Static<Route['input']> = {}
-    const owner = () => client ?? budgetOwner(request.key, input)
-    const request = routeRequest(context, raw, response, { ...parts, body, client, owner })
+    const request = routeRequest(context, exchange, body, client)
     // No await unless needed: a poll is served from memory.
     if (route.authenticate) request.key = await route.authenticate(deps, request)
     const given = {
@@ -102,65 +92,61 @@ function routeHandler(context: HttpServerContext, route: Route) {
       body: route.rawBody || body.length === 0 ? NO_PARAMS : await bodyParams(raw, body),
       bearer: bearerToken(raw.headers.authorization),
     }
-    const ignored = ignoredOf(given)
-    if (ignored !== undefined) onIgnored(ignored)
-    input = read(given)
+    exchange.ignored = ignoredOf(given)
+    const input = read(given)
+    exchange.input = input
     const made = await route.handle(input, deps, request)
     request.reserveSendBudget(bodyBytes(made.body))
     return made
   }
 
-  return async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    params: object,
-  ): Promise<void> => {
-    const { onWait, secondsTaken } = requestTimer()
-    let extra: (() => Record<string, string>) | undefined
-    const addHeaders: HttpRequest['addHeaders'] = (make) => {
-      extra = make
-    }
-    let ignored: Record<string, string> | undefined
-    const onIgnored = (names: string) => {
-      ignored = { 'x-ignored-parameters': names }
-    }
+  return async (raw: IncomingMessage, response: ServerResponse, params: object): Promise<void> => {
+    const exchange: Exchange = { raw, response, input: {}, timer: requestTimer() }
+    const { secondsTaken } = exchange.timer
     const withHeaders = (made: HttpResponse) => {
-      const added = ignored ? { ...extra?.(), ...ignored } : extra?.()
-      return withCors(made, request.headers.origin, added)
+      const { ignored, extra } = exchange
+      const added = ignored ? { ...extra?.(), 'x-ignored-parameters': ignored } : extra?.()
+      return withCors(made, raw.headers.origin, added)
     }
     try {
-      const made = await respond(request, response, { params, addHeaders, onIgnored, onWait })
+      const made = await respond(exchange, params)
       countResponse(route.path, made.status, secondsTaken())
       if (deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(made))
     } catch (error) {
       const { path, problemPage } = route
-      const options = { path, response, error, withHeaders, problemPage, secondsTaken }
-      await sendProblem(context, request, options)
+      await sendProblem(context, raw, {
+        path,
+        response,
+        error,
+        withHeaders,
+        problemPage,
+        secondsTaken,
+      })
     }
   }
 }
 
-interface RequestParts extends Pick<HttpRequest, 'body' | 'client' | 'addHeaders'> {
-  /** Whose part of the send budget the response takes. */
-  owner(): string
-  /** Called when it starts to wait for mail. */
-  onWait(): void
-}
-
-interface RespondParts extends Pick<RequestParts, 'addHeaders' | 'onWait'> {
-  params: object
-  /** Called with the names of parameters that the route does not know. */
-  onIgnored(names: string): void
+/** A request and what its response depends on besides the result. */
+interface Exchange {
+  raw: IncomingMessage
+  response: ServerResponse
+  input: { token?: unknown }
+  timer: ReturnType<typeof requestTimer>
+  /** Makes headers of the response, whether success or problem. */
+  extra?: () => Record<string, string>
+  /** Names of parameters that the route does not know. */
+  ignored?: string | undefined
 }
 
 function routeRequest(
   context: HttpServerContext,
-  raw: IncomingMessage,
-  response: ServerResponse,
-  { body, client, addHeaders, owner, onWait }: RequestParts,
+  exchange: Exchange,
+  body: Uint8Array,
+  client: string | undefined,
 ): HttpRequest {
-  return {
+  const { raw, response, timer } = exchange
+  const request: HttpRequest = {
     method: raw.method ?? '',
     headers: raw.headers,
     body,
@@ -170,18 +156,23 @@ function routeRequest(
     secure: () => context.isSecure(raw),
     signal: () => disconnectSignal(response),
     waitSignal() {
-      onWait()
+      timer.onWait()
       return context.waitSignalOf(response)
     },
     throwIfClosed: () => throwIfClosed(response),
     onClose: (release) => onClose(response, release),
-    addHeaders,
+    addHeaders(make) {
+      exchange.extra = make
+    },
     key: undefined,
     reserveSendBudget(bytes) {
       throwIfClosed(response)
-      context.deps.sendBudget.reserve(bytes, response, owner())
+      const { key } = request
+      const owner = client ?? (key ? `key ${key.id}` : `token ${exchange.input.token}`)
+      context.deps.sendBudget.reserve(bytes, response, owner)
     },
   }
+  return request
 }
 
 /** Unknown paths, unsupported methods and CORS preflights. */
@@ -214,19 +205,14 @@ function fallbackHandler(context: HttpServerContext) {
   }
 }
 
-/** For a client without a rate-limit key. */
-function budgetOwner(key: HttpRequest['key'], { token }: { token?: unknown }): string {
-  return key ? `key ${key.id}` : `token ${token}`
-}
-
 interface ProblemOptions {
-  /** Of the route; undefined if there is none. */
+  /** Path of the route; undefined if there is none. */
   path?: string
   response: ServerResponse
   error: unknown
   /** Adds the headers of every response of the route. */
   withHeaders?(response: HttpResponse): HttpResponse
-  /** Of the route. */
+  /** Error page of the route. */
   problemPage?: Route['problemPage']
   /** Undefined if its time is not counted. */
   secondsTaken?(): number | undefined

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { contentDisposition } from './response.ts'
 
 for (const [name, ascii, exact] of [
@@ -14,8 +13,7 @@ for (const [name, ascii, exact] of [
   ['half\ud800', 'half_', 'half%EF%BF%BD'],
 ] as const) {
   test(`${JSON.stringify(name)} has an ASCII and a UTF-8 form`, () => {
-    assert.equal(
-      contentDisposition(name),
+    expect(contentDisposition(name)).toBe(
       `attachment; filename="${ascii}"; filename*=UTF-8''${exact}`,
     )
   })

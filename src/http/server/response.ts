@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { Route } from './route.ts'
 
 /** `shape` exists only at compile time: the type of the value that the body was serialized from. */
 export interface HttpResponse<T = unknown> {
@@ -29,16 +28,29 @@ const PUBLIC_CORS_HEADERS = {
     'ETag, Retry-After, X-Request-Id, X-Ignored-Parameters, Content-Disposition',
 }
 
-const JSON_HEADERS = {
-  'content-type': 'application/json; charset=utf-8',
+/** For every origin, and never cached. */
+const PRIVATE_HEADERS = {
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   ...SECURITY_HEADERS,
   ...PUBLIC_CORS_HEADERS,
 }
 
+const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  ...PRIVATE_HEADERS,
+}
+
 export function json<T>(value: T, headers: Record<string, string> = {}): HttpResponse<T> {
-  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(value) }
+  return jsonResponse(JSON.stringify(value), headers)
+}
+
+/** The same for what is serialized already, perhaps in parts. */
+export function jsonResponse(
+  body: string | readonly Uint8Array[],
+  headers: Record<string, string> = {},
+): HttpResponse<never> {
+  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body }
 }
 
 /**
@@ -62,14 +74,6 @@ export function preparedBytes(
   return { status: 200, headers: all, body, latin1: true }
 }
 
-/** JSON in parts. */
-export function jsonResponse(
-  parts: readonly Uint8Array[],
-  headers: Record<string, string> = {},
-): HttpResponse<never> {
-  return { status: 200, headers: { ...JSON_HEADERS, ...headers }, body: parts }
-}
-
 export function success<T extends object>(value: T): HttpResponse<{ status: 'success' } & T> {
   return json({ status: 'success' as const, ...value })
 }
@@ -89,24 +93,11 @@ export function privateContentResponse(
   body: HttpResponse['body'],
   headers: Record<string, string>,
 ): HttpResponse {
-  return contentResponse(type, body, {
-    ...PUBLIC_CORS_HEADERS,
-    'cache-control': 'no-store',
-    ...headers,
-  })
+  return contentResponse(type, body, { ...PRIVATE_HEADERS, ...headers })
 }
 
 export function empty(status: number, headers: Record<string, string>): HttpResponse<never> {
-  return {
-    status,
-    headers: {
-      ...SECURITY_HEADERS,
-      ...PUBLIC_CORS_HEADERS,
-      'cache-control': 'no-store',
-      ...headers,
-    },
-    body: undefined,
-  }
+  return { status, headers: { ...PRIVATE_HEADERS, ...headers }, body: undefined }
 }
 
 /** A browser saves the file and never displays it: content of a sender must not run on our origin. */
@@ -137,11 +128,7 @@ export async function writeResponse(
     await pipeline(body, response)
     return
   }
-  if (body === undefined) {
-    response.writeHead(status, headers).end()
-    return
-  }
-  if (latin1 && typeof body === 'string') {
+  if (body === undefined || latin1) {
     response.writeHead(status, headers).end(body, 'latin1')
     return
   }
@@ -220,11 +207,13 @@ type WithCors = (
   extra?: Record<string, string>,
 ) => HttpResponse
 
+export type ApiKind = 'public' | 'keyed' | 'admin'
+
 /**
  * The public API is open to every origin. The keyed API only to those the operator allows, `*` for all:
  * a key in a web page is a key given away. The admin API to none.
  */
-export function cors(api: Route['api'], origins: readonly string[]): WithCors {
+export function cors(api: ApiKind | undefined, origins: readonly string[]): WithCors {
   if (api === 'admin') {
     return ({ headers, ...response }, _origin, extra) => ({
       ...response,
@@ -235,10 +224,10 @@ export function cors(api: Route['api'], origins: readonly string[]): WithCors {
     return (response, _origin, extra) =>
       extra ? { ...response, headers: { ...response.headers, ...extra } } : response
   }
-  return (response, origin, extra) => {
-    const own = withoutCors(response.headers)
-    return { ...response, headers: { ...own, ...extra, ...corsHeaders(origins, origin) } }
-  }
+  return ({ headers, ...response }, origin, extra) => ({
+    ...response,
+    headers: { ...withoutCors(headers), ...extra, ...corsHeaders(origins, origin) },
+  })
 }
 
 /** What only pages of this site may read. */

@@ -3,18 +3,24 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { Problem, ProblemCode } from '../../base/problem.ts'
 import type { ApiKey } from '../../keys/rules.ts'
 import type { ServerDeps } from './deps.ts'
-import type { HttpResponse } from './response.ts'
+import type { HttpRequest } from './request.ts'
+import type { ApiKind, HttpResponse } from './response.ts'
 
 /**
  * One endpoint. Server, documentation and tests read the same value. A handler that needs more than the server declares it as
- * the type of its `deps`; http/deps.ts lists the types of all folders.
+ * the type of its `deps`; runtime/route-deps.ts has the values of all.
  */
-export interface Route<I extends TObject = TObject, O extends TSchema = TSchema> {
+export interface Route<
+  I extends TObject = TObject,
+  O extends TSchema = TSchema,
+  D extends ServerDeps = ServerDeps,
+> {
   method: 'GET' | 'POST'
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
   /** Operation id, where the path does not give one of its own: see routeName. */
   name?: string
+  /** For the documentation, as is `description`; pages have neither. */
   title: string
   description: string
   input: I
@@ -33,50 +39,20 @@ export interface Route<I extends TObject = TObject, O extends TSchema = TSchema>
   operator?: true
   unlimited?: true
   /** The keyed API needs a key, and is closed to other origins unless configured. The admin API is always closed to them. */
-  api?: 'public' | 'keyed' | 'admin'
+  api?: ApiKind
   /** The body is not parsed: its signature covers the bytes. */
   rawBody?: true
   /** Default: as parse-request.ts has it. */
   maxBodyBytes?: number
   /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
-  authenticate?(deps: ServerDeps, request: HttpRequest): Promise<ApiKey | undefined>
-  handle(input: Static<I>, deps: ServerDeps, request: HttpRequest): Promise<HttpResponse<Static<O>>>
+  authenticate?(deps: D, request: HttpRequest): Promise<ApiKey | undefined>
+  handle(input: Static<I>, deps: D, request: HttpRequest): Promise<HttpResponse<Static<O>>>
   /** Problems as an HTML page instead of JSON. */
   problemPage?(
     problem: Problem,
-    deps: ServerDeps,
+    deps: D,
     request: { headers: IncomingHttpHeaders; requestId: string },
   ): HttpResponse
-}
-
-export interface HttpRequest {
-  method: string
-  headers: IncomingHttpHeaders
-  body: Uint8Array
-  /** Rate-limit key of the client; undefined if rate limits do not apply. */
-  client: string | undefined
-  /** Identifies the client even if it is not rate limited; loopback is one client. */
-  sourceAddress(): string
-  /** True for requests of a trusted proxy itself, such as health checks. */
-  isTrustedProxy(): boolean
-  /** Whether the client uses https, here or at a trusted proxy. */
-  secure(): boolean
-  /** Aborted when the client disconnects; not at shutdown. */
-  signal(): AbortSignal
-  /** For long polls and streams: aborted when the client disconnects, and at shutdown. */
-  waitSignal(): AbortSignal
-  throwIfClosed(): void
-  /** Runs when the response closes, complete or not; at once if it is closed already. */
-  onClose(release: () => void): void
-  /** Adds headers to the response, whether success or problem. `make` runs once, when it is sent. */
-  addHeaders(make: () => Record<string, string>): void
-  /** Returned by `authenticate`. */
-  key: ApiKey | undefined
-  /**
-   * Done for every response. A route calls it itself before it does the work for a large one, or if a refusal has to undo
-   * something; the largest size counts.
-   */
-  reserveSendBudget(bytes: number): void
 }
 
 export interface HeaderField {
@@ -85,30 +61,21 @@ export interface HeaderField {
   description: string
 }
 
-export type RouteOptions<I extends TObject, O extends TSchema, D extends ServerDeps> = Omit<
-  Route<I, O>,
-  'input' | 'problems' | 'authenticate' | 'handle' | 'problemPage'
+export type RouteOptions<I extends TObject, O extends TSchema, D extends ServerDeps> = Partial<
+  Route<I, O, D>
 > &
-  Partial<Pick<Route<I, O>, 'input' | 'problems'>> & {
-    authenticate?(deps: D, request: HttpRequest): Promise<ApiKey | undefined>
-    handle(input: Static<I>, deps: D, request: HttpRequest): Promise<HttpResponse<Static<O>>>
-    problemPage?(
-      problem: Problem,
-      deps: D,
-      request: { headers: IncomingHttpHeaders; requestId: string },
-    ): HttpResponse
-  }
+  Pick<Route<I, O, D>, 'method' | 'path' | 'handle'>
 
 /** For the compiler only: a list of routes that get these `deps` accepts no route that requires more. */
 export interface RequiresDeps<D> {
   readonly requiredDeps?: (deps: D) => void
 }
 
-/** Without parameters or problems of its own, unless they are given. */
+/** Without parameters, problems of its own and documentation, unless they are given. */
 export function route<I extends TObject, O extends TSchema, D extends ServerDeps>(
   options: RouteOptions<I, O, D>,
 ): Route & RequiresDeps<D> {
-  return { input: NO_INPUT, problems: [], ...options }
+  return { title: '', description: '', input: NO_INPUT, output: '', problems: [], ...options }
 }
 
 const NO_INPUT = Type.Object({})

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { csrfToken, isCrossSite, isValidCsrfToken, tokenCookie, tokenFromCookie } from './csrf.ts'
 
 const SITE = 'https://mayfly.test'
@@ -25,16 +24,19 @@ describe('a cross-site form', () => {
   ] as const) {
     test(`${name}: ${expected}`, () => {
       const request = { headers: { host: 'Box.test:8080', ...headers }, secure: () => false }
-      assert.equal(isCrossSite(request, SITE), expected)
+      expect(isCrossSite(request, SITE)).toBe(expected)
     })
   }
 
   test('a page of our host over http is foreign to an https service, and not the other way round', () => {
     const sent = (origin: string, secure: boolean) =>
       isCrossSite({ headers: { host: 'box.test', origin }, secure: () => secure }, '')
-    assert.deepEqual([sent('http://box.test', true), sent('https://box.test', true)], [true, false])
+    expect([sent('http://box.test', true), sent('https://box.test', true)]).toStrictEqual([
+      true,
+      false,
+    ])
     // Behind a proxy for TLS that is not trusted.
-    assert.equal(sent('https://box.test', false), false)
+    expect(sent('https://box.test', false)).toBe(false)
   })
 })
 
@@ -47,14 +49,14 @@ describe('the CSRF token of a form', () => {
     ['is invalid if empty', '', false],
     ['is invalid if missing', undefined, false],
   ] as const) {
-    test(name, () => assert.equal(isValidCsrfToken(token, proof), expected))
+    test(name, () => expect(isValidCsrfToken(token, proof)).toBe(expected))
   }
 })
 
 test('over https only the __Host- cookie is read', () => {
   const headers = { cookie: 'mayfly-plain=planted; __Host-mayfly-plain=ours' }
-  assert.equal(tokenFromCookie({ headers, secure: () => true }), 'ours')
-  assert.equal(tokenFromCookie({ headers, secure: () => false }), 'planted')
-  assert.match(tokenCookie(true, 't', 60), /^__Host-mayfly-plain=t; Path=\/; .*; Secure$/)
-  assert.match(tokenCookie(false, 't', 60), /^mayfly-plain=t; Path=\/plain; .*SameSite=Strict$/)
+  expect(tokenFromCookie({ headers, secure: () => true })).toBe('ours')
+  expect(tokenFromCookie({ headers, secure: () => false })).toBe('planted')
+  expect(tokenCookie(true, 't', 60)).toMatch(/^__Host-mayfly-plain=t; Path=\/; .*; Secure$/)
+  expect(tokenCookie(false, 't', 60)).toMatch(/^mayfly-plain=t; Path=\/plain; .*SameSite=Strict$/)
 })

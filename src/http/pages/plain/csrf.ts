@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
-import { isOwnOrigin } from '../../server/client.ts'
+import { isOwnOrigin } from '../../server/client-address.ts'
 import {
   cookieScope,
   cookieValue,
   isEqualSecret,
   setCookieHeader,
 } from '../../server/credentials.ts'
-import type { HttpRequest } from '../../server/route.ts'
+import type { HttpRequest } from '../../server/request.ts'
 
 // Browsers send the cookie with every request, so each form must prove that it comes from one of our pages.
 

@@ -6,7 +6,8 @@ import { isExampleAddress } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
-import { bdi, csrfField, INBOX_PATH, type PlainSite, plainPage } from './page.ts'
+import type { Site } from '../page.ts'
+import { bdi, csrfField, INBOX_PATH, plainPage } from './page.ts'
 
 const REFRESH_SECONDS = 15
 
@@ -24,7 +25,7 @@ interface Inbox {
 }
 
 /** The messages of an address. There is nothing on it that a reload could lose. */
-export function inboxPage(site: PlainSite, inbox: Inbox): HttpResponse {
+export function inboxPage(site: Site, inbox: Inbox): HttpResponse {
   const { locale } = site
   const { t, language } = locale
   const { session, messages, alreadyHasAddress, isFull, refreshes } = inbox
@@ -34,7 +35,7 @@ export function inboxPage(site: PlainSite, inbox: Inbox): HttpResponse {
   return plainPage(site, {
     // The tab shows the number of messages while the reader is elsewhere.
     title: session.count === 0 ? title : `(${session.count.toLocaleString(language)}) ${title}`,
-    ...(refreshes ? { refresh: REFRESH_SECONDS } : {}),
+    refresh: refreshes ? REFRESH_SECONDS : undefined,
     content: html`<h1 class="unseen">${title}</h1>
 ${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(t('inbox_full')) : html``}
 ${addressPanel(locale, inbox)}
@@ -99,11 +100,7 @@ ${code ? html`<p class="plain-code"><span class="unseen">${t('reader_code')}</sp
 }
 
 /** Confirmation: deleting cannot be undone. */
-export function deleteAddressPage(
-  site: PlainSite,
-  { address }: Session,
-  token: string,
-): HttpResponse {
+export function deleteAddressPage(site: Site, { address }: Session, token: string): HttpResponse {
   const { t } = site.locale
   return plainPage(site, {
     title: t('address_delete_title'),

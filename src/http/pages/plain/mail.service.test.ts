@@ -1,17 +1,15 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../../test/support/app.ts'
-import { request } from '../../../../test/support/http-client.ts'
-import { openTestServer } from '../../../../test/support/http-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../../test/kit/app/app.ts'
+import { request } from '../../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../../test/kit/http/http-server.ts'
 import type { Address } from '../../../base/address.ts'
 import type { Message } from '../../../mail/rules/message.ts'
 import { EMPTY_MAIL, type Mail } from '../../../shared/mail.ts'
-import { localeOf } from '../locale.ts'
 import {
   assertNoScriptPage,
   cookieFor,
+  ENGLISH_SITE,
   HOSTILE,
-  NO_BUILD,
   noScriptClient,
 } from '../testing/no-script-client.ts'
 import { mailPage } from './mail.ts'
@@ -56,19 +54,19 @@ describe('200', () => {
   test('shows a message as text with its code and sender, and does not reload', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const response = await get(`/plain/mail/${id}`, cookieFor(token))
-    assert.equal(response.status, 200)
+    expect(response.status).toBe(200)
     assertNoScriptPage(response)
-    assert.match(response.text, /<pre class="plain-text" dir="auto">Your code is 123456\./)
-    assert.match(response.text, /Ann Sender[\s\S]*ann@sender\.test/)
-    assert.ok(!response.text.includes('http-equiv="refresh"'))
+    expect(response.text).toMatch(/<pre class="plain-text" dir="auto">Your code is 123456\./)
+    expect(response.text).toMatch(/Ann Sender[\s\S]*ann@sender\.test/)
+    expect(response.text).not.toContain('http-equiv="refresh"')
   })
 
   test('untrusted text is escaped everywhere', async () => {
     const { token, id } = await sessionWithMail(HOSTILE)
     for (const path of ['/plain', `/plain/mail/${id}`]) {
       const { text } = await get(path, cookieFor(token))
-      assert.ok(text.includes('alert(1)'), path)
-      assert.ok(!/<(script>|svg|img)|"\s*onmouseover/.test(text), path)
+      expect(text, path).toContain('alert(1)')
+      expect(text, path).not.toMatch(/<(script>|svg|img)|"\s*onmouseover/)
     }
   })
 
@@ -81,15 +79,13 @@ describe('200', () => {
       ['//half', 'open', 'other'],
     ].map(([url = '', text = '', kind = '']) => ({ url, text, kind, host: 'bank.test' }))
     const text = await pageOf({ ...EMPTY_MAIL, text: 'x', links } as Mail)
-    assert.deepEqual(
+    expect(
       [...text.matchAll(/<a href="([^"]*)" rel="noreferrer noopener">/g)].map(([, href]) => href),
-      ['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'],
-    )
-    assert.match(
-      text,
+    ).toStrictEqual(['https://real.test:8443/verify?a=1&#38;b=%22', 'http://other.test/'])
+    expect(text).toMatch(
       /https:\/\/bank\.test<\/bdi><\/a>\s*<span class="plain-host">Goes to <bdi>real\.test:8443</,
     )
-    assert.ok(text.includes('&#60;b&#62;news'))
+    expect(text).toContain('&#60;b&#62;news')
   })
 
   for (const [dmarc, badge] of [
@@ -98,12 +94,9 @@ describe('200', () => {
     ['none', 'Unverified sender'],
   ] as const) {
     test(`the sender badge for DMARC ${dmarc} is “${badge}”`, () => {
-      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const checks = { spf: 'none', dkim: 'none', dmarc } as const
       const content = { message: MESSAGE, mail: EMPTY_MAIL, checks, token: 't' }
-      assert.ok(
-        String(mailPage({ built, locale, abuse: '', shop: false }, content).body).includes(badge),
-      )
+      expect(String(mailPage(ENGLISH_SITE, content).body)).toContain(badge)
     })
   }
 
@@ -113,18 +106,14 @@ describe('200', () => {
     ['service@bank.test', 'pass', false],
   ] as const) {
     test(`${clickable ? 'links' : 'no links'} are clickable from ${name} with DMARC ${dmarc}`, () => {
-      const { locale, built } = { locale: localeOf('en'), built: NO_BUILD }
       const link = { url: 'https://a.test/', text: 'x', host: 'a.test', kind: 'verify' } as const
-      const body = mailPage(
-        { built, locale, abuse: '', shop: false },
-        {
-          message: { ...MESSAGE, senderName: name },
-          mail: { ...EMPTY_MAIL, links: [link] },
-          checks: { spf: 'none', dkim: 'none', dmarc },
-          token: 't',
-        },
-      ).body
-      assert.equal(String(body).includes('href="https://a.test/"'), clickable)
+      const body = mailPage(ENGLISH_SITE, {
+        message: { ...MESSAGE, senderName: name },
+        mail: { ...EMPTY_MAIL, links: [link] },
+        checks: { spf: 'none', dkim: 'none', dmarc },
+        token: 't',
+      }).body
+      expect(String(body).includes('href="https://a.test/"')).toBe(clickable)
     })
   }
 
@@ -133,8 +122,8 @@ describe('200', () => {
       `Subject: long\r\n\r\n${'word \r\n'.repeat(60_000)}`,
     )
     const { text } = await get(`/plain/mail/${id}`, cookieFor(token))
-    assert.ok(text.length < 300_000)
-    assert.match(text, /Only the beginning is shown/)
+    expect(text.length).toBeLessThan(300_000)
+    expect(text).toMatch(/Only the beginning is shown/)
   })
 
   test('an attachment equals that of the API, and other sites cannot embed it', async () => {
@@ -145,15 +134,15 @@ describe('200', () => {
     ] as const) {
       const response = await get(path, cookieFor(token))
       const other = await get(api, { authorization: `Bearer ${token}` })
-      assert.equal(response.status, 200)
-      assert.equal(response.text, other.text)
+      expect(response.status).toBe(200)
+      expect(response.text).toBe(other.text)
       for (const name of ['content-type', 'content-disposition', 'content-security-policy']) {
-        assert.equal(response.headers.get(name), other.headers.get(name), name)
+        expect(response.headers.get(name), name).toBe(other.headers.get(name))
       }
-      assert.match(response.headers.get('content-disposition') ?? '', /^attachment;/)
-      assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
-      assert.equal(response.headers.get('access-control-allow-origin'), null)
-      assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin')
+      expect(response.headers.get('content-disposition') ?? '').toMatch(/^attachment;/)
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('access-control-allow-origin')).toBe(null)
+      expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
     }
   })
 })

@@ -11,7 +11,8 @@ import { displaySender, isSuspicious, senderBadge } from '../../../shared/sender
 import { empty, type HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
-import { bdi, csrfField, INBOX_PATH, type PlainSite, plainPage } from './page.ts'
+import type { Site } from '../page.ts'
+import { bdi, csrfField, INBOX_PATH, plainPage } from './page.ts'
 import { mailboxRoute } from './route.ts'
 
 interface MailView {
@@ -23,14 +24,11 @@ interface MailView {
 
 const MAX_TEXT_CHARS = 256 * 1024
 const MAX_LABEL_CHARS = 120
-// Of a message without an action link; a newsletter has fifty links.
+// Links shown for a message without an action link; a newsletter has fifty.
 const MAX_FIRST_LINKS = 5
 
 /** One message as text. It does not reload, so that nothing moves while it is read. */
-export function mailPage(
-  site: PlainSite,
-  { message, mail, checks, token }: MailView,
-): HttpResponse {
+export function mailPage(site: Site, { message, mail, checks, token }: MailView): HttpResponse {
   const { locale } = site
   const { t } = locale
   const { id, recipient, receivedAt } = message
@@ -170,8 +168,6 @@ export const plainMailRoutes = [
   mailboxRoute({
     method: 'GET',
     path: '/plain/mail/{id}',
-    title: 'A message without scripts',
-    description: 'One message as text.',
     input: Type.Object({ id: idField }),
     async respond({ id }, { deps, site, token, request: { client, signal, reserveSendBudget } }) {
       const read = await readMail(deps, { token, id, client, signal: signal() })
@@ -182,28 +178,20 @@ export const plainMailRoutes = [
   mailboxRoute({
     method: 'GET',
     path: '/plain/mail/{id}/raw',
-    title: 'Download a message without scripts',
-    description: 'Like raw-mail, for the holder of the cookie.',
     input: Type.Object({ id: idField }),
-    output: 'message/rfc822',
     respond: ({ id }, { deps, request, token }) =>
       rawMailRoute.handle({ token, id }, deps, request),
   }),
   mailboxRoute({
     method: 'GET',
     path: '/plain/mail/{id}/files/{index}',
-    title: 'Download an attachment without scripts',
-    description: 'Like attachment, for the holder of the cookie.',
     input: Type.Object({ id: idField, index: Type.Integer({ minimum: 0 }) }),
-    output: 'application/octet-stream',
     respond: ({ id, index }, { deps, request, token }) =>
       attachmentRoute.handle({ token, id, index }, deps, request),
   }),
   mailboxRoute({
     method: 'POST',
     path: '/plain/mail/{id}/delete',
-    title: 'Delete a message without scripts',
-    description: 'Permanently deletes a message.',
     input: Type.Object({ id: idField, proof: Type.Optional(Type.String()) }),
     async respond({ id }, { deps, token }) {
       await deleteMail(deps, token, id)

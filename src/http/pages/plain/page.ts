@@ -2,60 +2,22 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem, ProblemCode } from '../../../base/problem.ts'
 import { problemResponse } from '../../server/problem-response.ts'
 import type { HttpResponse } from '../../server/response.ts'
-import type { BuiltPage } from '../assets.ts'
 import type { PageDeps } from '../deps.ts'
 import { html, type Markup } from '../html.ts'
-import { type Locale, localeOf } from '../locale.ts'
-import { page, siteFooter, siteHeader } from '../page.ts'
+import { page, type Site, siteWithoutStore } from '../page.ts'
 import { csrfToken } from './csrf.ts'
 
 /** `look=1`: the browser had an address a moment ago. If the cookie has expired with it, the page can say so. */
 export const INBOX_PATH = '/plain?look=1'
 
-/** What every page without scripts needs. */
-export interface PlainSite {
-  built: BuiltPage
-  locale: Locale
-  /** The abuse contact; empty if unknown. */
-  abuse: string
-  /** Whether plans are sold online. */
-  shop: boolean
-}
-
-/** For an error, where the store may be unreachable. */
-export function siteWithoutStore(
-  deps: PageDeps,
-  { headers }: { headers: IncomingHttpHeaders },
-): PlainSite {
-  const locale = localeOf(headers['accept-language'])
-  return { built: deps.builtPage, locale, abuse: '', shop: deps.shopOpen }
-}
-
-interface PlainPage {
-  title: string
-  content: Markup
-  status?: number
-  headers?: Record<string, string>
-  /** Seconds until the page reloads itself. */
-  refresh?: number
-  /** Where it is in the navigation; '': nowhere. */
-  current?: 'inbox' | ''
-}
-
-export function plainPage(site: PlainSite, plain: PlainPage): HttpResponse {
-  const { built, locale, abuse } = site
-  const { title, content, status = 200, headers = {}, refresh, current = 'inbox' } = plain
-  const response = page(built, {
-    title,
-    language: locale.language,
-    ...(refresh === undefined ? {} : { refresh }),
-    content: html`${siteHeader(locale, site, current || undefined)}
-<main id="main" class="plain-page">
+export function plainPage(site: Site, { content, ...options }: Parameters<typeof page>[1]) {
+  return page(site, {
+    current: 'inbox',
+    ...options,
+    content: html`<main id="main" class="plain-page">
 ${content}
-</main>
-${siteFooter(locale, abuse)}`,
+</main>`,
   })
-  return { ...response, status, headers: { ...response.headers, ...headers } }
 }
 
 /** Text of unknown direction, isolated from the text around it. */
@@ -101,7 +63,7 @@ const OFFER_ADDRESS: readonly ErrorKind[] = ['cookie', 'expired', 'none']
 
 /** A problem as a page, with its status and Retry-After. `isPlain`: of a page without scripts. */
 export function problemPage(
-  site: PlainSite,
+  site: Site,
   problem: Problem,
   { requestId, isPlain }: { requestId: string; isPlain: boolean },
 ): HttpResponse {
@@ -117,7 +79,7 @@ export function problemPage(
   })
 }
 
-/** Of any path that a browser requested, except those of the API. */
+/** Error page for any path that a browser requested, except those of the API. */
 export function browserProblemPage(
   problem: Problem,
   deps: PageDeps,
@@ -135,7 +97,7 @@ interface PlainError {
 }
 
 export function errorPage(
-  site: PlainSite,
+  site: Site,
   { kind, status, values = {}, headers = {}, isPlain = true }: PlainError,
 ): HttpResponse {
   const { t } = site.locale

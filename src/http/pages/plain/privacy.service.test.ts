@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../../test/support/app.ts'
-import { request } from '../../../../test/support/http-client.ts'
-import { openTestServer } from '../../../../test/support/http-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../../test/kit/app/app.ts'
+import { request } from '../../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../../test/kit/http/http-server.ts'
 import { documentedRoutes } from '../../routes.ts'
 import {
   assertNoScriptPage,
@@ -37,9 +36,9 @@ describe('401', () => {
         const proof = csrfToken(token ?? '')
         const response =
           method === 'GET' ? await get(path, headers) : await send(path, { proof }, headers)
-        assert.equal(response.status, 401)
+        expect(response.status).toBe(401)
         assertNoScriptPage(response)
-        assert.match(response.text, /<form method="post" action="\/plain">/)
+        expect(response.text).toMatch(/<form method="post" action="\/plain">/)
       }
     })
   }
@@ -49,35 +48,38 @@ describe('401', () => {
     await submitForm('/plain/end', token)
     for (const headers of [cookieFor(token), {}]) {
       const response = await get('/plain?look=1', headers)
-      assert.equal(response.status, 401)
+      expect(response.status).toBe(401)
       assertNoScriptPage(response)
-      assert.match(response.text, /This address has expired/)
+      expect(response.text).toMatch(/This address has expired/)
     }
   })
 
   test('no expiry is reported after a cross-site link, which omits the cookie', async () => {
     const response = await get('/plain?look=1', { 'sec-fetch-site': 'cross-site' })
-    assert.equal(response.status, 200)
-    assert.match(response.text, /Open the address in this browser/)
+    expect(response.status).toBe(200)
+    expect(response.text).toMatch(/Open the address in this browser/)
   })
 
   test('the API does not accept the cookie', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const cookie = `${COOKIE_NAME}=${token}; __Host-mayfly-plain=${token}; token=${token}`
     const tokenRoutes = documentedRoutes.filter(({ input }) => 'token' in input.properties)
-    assert.ok(tokenRoutes.length >= 7)
+    expect(tokenRoutes.length).toBeGreaterThanOrEqual(7)
     for (const { method, path } of tokenRoutes) {
       const query = path.includes('attachment') ? `?id=${id}&index=0` : `?id=${id}`
       const response = await request(`${app.url}${path}${query}`, { method, headers: { cookie } })
-      assert.deepEqual([response.status, response.body['code']], [400, 'missing_parameter'], path)
+      expect([response.status, response.body['code']], path).toStrictEqual([
+        400,
+        'missing_parameter',
+      ])
     }
-    assert.equal((await get('/plain', cookieFor(token))).status, 200)
+    expect((await get('/plain', cookieFor(token))).status).toBe(200)
   })
 
   test('these pages accept the token in the cookie only', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const headers = { authorization: `Bearer ${token}` }
-    assert.equal((await get(`/plain/mail/${id}?token=${token}`, headers)).status, 401)
+    expect((await get(`/plain/mail/${id}?token=${token}`, headers)).status).toBe(401)
   })
 })
 
@@ -91,9 +93,9 @@ describe('403', () => {
   test('a cross-site form cannot create an address', async () => {
     for (const headers of CROSS_SITE) {
       const response = await send('/plain', {}, headers)
-      assert.equal(response.status, 403)
+      expect(response.status).toBe(403)
       assertNoScriptPage(response)
-      assert.equal(response.headers.get('set-cookie'), null)
+      expect(response.headers.get('set-cookie')).toBe(null)
     }
   })
 
@@ -102,10 +104,10 @@ describe('403', () => {
     const values = { proof: csrfToken(token) }
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
       for (const headers of CROSS_SITE) {
-        assert.equal((await send(path, values, { ...cookieFor(token), ...headers })).status, 403)
+        expect((await send(path, values, { ...cookieFor(token), ...headers })).status).toBe(403)
       }
     }
-    assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
+    expect((await get(`/plain/mail/${id}`, cookieFor(token))).status).toBe(200)
   })
 
   test('without Sec-Fetch-Site the form needs a CSRF token', async () => {
@@ -114,14 +116,14 @@ describe('403', () => {
     for (const path of ['/plain/end', '/plain/extend', `/plain/mail/${id}/delete`]) {
       for (const values of [{}, { proof: other }, { proof: token }]) {
         const response = await send(path, values, { ...cookieFor(token), origin: 'null' })
-        assert.equal(response.status, 403)
+        expect(response.status).toBe(403)
         assertNoScriptPage(response)
       }
     }
-    assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 200)
+    expect((await get(`/plain/mail/${id}`, cookieFor(token))).status).toBe(200)
     const headers = { ...cookieFor(token), origin: 'null' }
     const response = await send(`/plain/mail/${id}/delete`, { proof: csrfToken(token) }, headers)
-    assert.equal(response.status, 303)
+    expect(response.status).toBe(303)
   })
 })
 
@@ -133,18 +135,18 @@ describe('404', () => {
       const foreign = await get(`/plain/mail/${ann.id}${end}`, cookieFor(bob.token))
       const missing = await get(`/plain/mail/1${end}`, cookieFor(bob.token))
       const invalid = await get(`/plain/mail/x${end}`, cookieFor(bob.token))
-      assert.deepEqual([foreign.status, missing.status, invalid.status], [404, 404, 404])
+      expect([foreign.status, missing.status, invalid.status]).toStrictEqual([404, 404, 404])
       assertNoScriptPage(foreign)
-      assert.equal(foreign.text, missing.text)
-      assert.equal(invalid.text, missing.text)
+      expect(foreign.text).toBe(missing.text)
+      expect(invalid.text).toBe(missing.text)
     }
-    assert.equal((await submitForm(`/plain/mail/${ann.id}/delete`, bob.token)).status, 404)
-    assert.equal((await get(`/plain/mail/${ann.id}`, cookieFor(ann.token))).status, 200)
+    expect((await submitForm(`/plain/mail/${ann.id}/delete`, bob.token)).status).toBe(404)
+    expect((await get(`/plain/mail/${ann.id}`, cookieFor(ann.token))).status).toBe(200)
   })
 
   test('an unknown attachment is not found', async () => {
     const { token, id } = await sessionWithMail(undefined)
-    assert.equal((await get(`/plain/mail/${id}/files/7`, cookieFor(token))).status, 404)
+    expect((await get(`/plain/mail/${id}/files/7`, cookieFor(token))).status).toBe(404)
   })
 })
 
@@ -164,23 +166,23 @@ describe('500', () => {
       for (const path of ['/', '/plain', '/plain?first=1', '/plain?ended=1', '/plain/end']) {
         for (const method of ['GET', 'HEAD']) {
           const { status } = await request(`${server.url}${path}`, { method })
-          assert.ok(status < 500, `${method} ${path}`)
+          expect(status, `${method} ${path}`).toBeLessThan(500)
         }
       }
-      assert.deepEqual(server.logged, [])
+      expect(server.logged).toStrictEqual([])
       const token = 't'.repeat(43)
       for (const response of [
         await request(`${server.url}/plain`, { method: 'POST' }),
         await request(`${server.url}/plain`, { headers: cookieFor(token) }),
       ]) {
-        assert.equal(response.status, 500)
+        expect(response.status).toBe(500)
         assertNoScriptPage(response)
         const id = response.headers.get('x-request-id') ?? ''
-        assert.ok(id !== '' && response.text.includes(id))
-        assert.ok(!response.text.includes('nothing is made'))
+        expect(id !== '' && response.text.includes(id)).toBeTruthy()
+        expect(response.text).not.toContain('nothing is made')
       }
-      assert.equal(server.logged.length, 2)
-      assert.ok(!JSON.stringify(server.logged).includes(token))
+      expect(server.logged.length).toBe(2)
+      expect(JSON.stringify(server.logged)).not.toContain(token)
     } finally {
       await server.stop()
     }

@@ -1,40 +1,35 @@
 import type { Static, TObject } from 'typebox'
 import { Problem } from '../../../base/problem.ts'
-import type { SiteConfig } from '../../../shared/site.ts'
+import type { HttpRequest } from '../../server/request.ts'
 import { type HttpResponse, withoutCors } from '../../server/response.ts'
-import { type HttpRequest, type Route, route } from '../../server/route.ts'
+import { type Route, route } from '../../server/route.ts'
 import type { PageDeps } from '../deps.ts'
-import { localeOf } from '../locale.ts'
-import { siteConfig } from '../page.ts'
+import { type Site, siteOf, siteWithoutStore } from '../page.ts'
 import { isCrossSite, isValidCsrfToken, tokenFromCookie } from './csrf.ts'
-import { errorPage, type PlainSite, problemPage, siteWithoutStore } from './page.ts'
+import { errorPage, problemPage } from './page.ts'
 
 export interface PlainRequest {
   deps: PageDeps
   request: HttpRequest
-  site: PlainSite
-  config: SiteConfig
+  site: Site
   /** From the cookie, not verified. */
   token: string | undefined
 }
 
-interface PlainRoute<I extends TObject>
-  extends Pick<Route, 'method' | 'path' | 'title' | 'description'> {
+interface PlainRoute<I extends TObject> extends Pick<Route, 'method' | 'path'> {
   input: I
-  output?: string
   rate?: 'createSession'
   respond(input: Static<I>, plain: PlainRequest): Promise<HttpResponse>
 }
 
 /** A page for people, or the target of a form on one. The cookie is the only credential; problems are rendered as pages. */
 export function plainRoute<I extends TObject>(options: PlainRoute<I>) {
-  const { output = 'text/html', respond, ...rest } = options
+  const { respond, ...rest } = options
   return route({
     ...rest,
-    output,
-    problems: ['invalid_token', 'session_expired', 'message_not_found'],
     async handle(input, deps: PageDeps, request) {
-      const plain = await plainRequestOf(deps, request)
+      const site = await siteOf(deps, request)
+      const plain = { deps, request, site, token: tokenFromCookie(request) }
       const isForm = options.method === 'POST'
       if (isForm && isCrossSite(request, deps.baseUrl)) return crossSiteError(plain)
       return withPrivateHeaders(await respond(input, plain))
@@ -64,14 +59,6 @@ export function mailboxRoute<I extends TObject>(
       return await options.respond(input, { ...plain, token })
     },
   })
-}
-
-async function plainRequestOf(deps: PageDeps, request: HttpRequest): Promise<PlainRequest> {
-  const config = await siteConfig(deps, request)
-  const locale = localeOf(request.headers['accept-language'])
-  const { abuse, shop } = config
-  const site = { built: deps.builtPage, locale, abuse, shop }
-  return { deps, request, site, config, token: tokenFromCookie(request) }
 }
 
 function crossSiteError({ site }: PlainRequest): HttpResponse {

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { beforeAll, describe, test } from 'vitest'
-import { type App, sharedApp } from '../../../../test/support/app.ts'
-import { request, requestFrom } from '../../../../test/support/http-client.ts'
-import { openTestServer } from '../../../../test/support/http-server.ts'
-import { newClient, PROXY } from '../../../../test/support/trusted-proxy.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type App, sharedApp } from '../../../../test/kit/app/app.ts'
+import { request, requestFrom } from '../../../../test/kit/http/http-client.ts'
+import { openTestServer } from '../../../../test/kit/http/http-server.ts'
+import { newClient, PROXY } from '../../../../test/kit/http/trusted-proxy.ts'
 import {
   assertNoScriptPage,
   COOKIE_NAME,
@@ -23,22 +22,22 @@ const { get, send, submitForm, sessionWithMail } = noScriptClient(() => app)
 describe('200', () => {
   test('without a cookie the start page is shown, and no address is created', async () => {
     const response = await get('/plain')
-    assert.equal(response.status, 200)
+    expect(response.status).toBe(200)
     assertNoScriptPage(response)
-    assert.match(response.text, /<form method="post" action="\/plain">/)
-    assert.equal(response.headers.get('set-cookie'), null)
+    expect(response.text).toMatch(/<form method="post" action="\/plain">/)
+    expect(response.headers.get('set-cookie')).toBe(null)
   })
 
   test('the inbox lists messages, newest first, and reloads itself', async () => {
     const { email, token } = await sessionWithMail(undefined, 'Subject: second\r\n\r\nhi\r\n')
     const response = await get('/plain', cookieFor(token))
-    assert.equal(response.status, 200)
+    expect(response.status).toBe(200)
     assertNoScriptPage(response)
-    assert.ok(response.text.includes(email.replace('@', '<wbr>@')))
-    assert.match(response.text, /second[\s\S]*Hello[\s\S]*Ann Sender/)
-    assert.match(response.text, /<meta http-equiv="refresh" content="15">/)
-    assert.match(response.text, /<title>\(2\) /)
-    assert.ok(!response.text.includes(token), 'the token stays in the cookie')
+    expect(response.text).toContain(email.replace('@', '<wbr>@'))
+    expect(response.text).toMatch(/second[\s\S]*Hello[\s\S]*Ann Sender/)
+    expect(response.text).toMatch(/<meta http-equiv="refresh" content="15">/)
+    expect(response.text).toMatch(/<title>\(2\) /)
+    expect(response.text, 'the token stays in the cookie').not.toContain(token)
   })
 
   test('the list shows the most likely code', async () => {
@@ -46,37 +45,43 @@ describe('200', () => {
     // Read once, so that the mail has been parsed even on a slow machine.
     await get(`/plain/mail/${id}`, cookieFor(token))
     await get('/plain', cookieFor(token))
-    assert.match((await get('/plain', cookieFor(token))).text, /class="plain-code"[\s\S]*123456/)
+    expect((await get('/plain', cookieFor(token))).text).toMatch(/class="plain-code"[\s\S]*123456/)
   })
 
   test('the inbox does not reload with look=0', async () => {
     const { token } = await sessionWithMail()
     const { text } = await get('/plain?look=0', cookieFor(token))
-    assert.ok(!text.includes('http-equiv="refresh"'))
+    expect(text).not.toContain('http-equiv="refresh"')
   })
 
   test('pages have the language and direction of the browser', async () => {
     const { token } = await sessionWithMail()
     const arabic = await get('/plain', { ...cookieFor(token), 'accept-language': 'ar,en;q=0.5' })
-    assert.match(arabic.text, /<html lang="ar" dir="rtl">/)
-    assert.match(arabic.text, /عنوانك/)
+    expect(arabic.text).toMatch(/<html lang="ar" dir="rtl">/)
+    expect(arabic.text).toMatch(/عنوانك/)
     const root = await get('/', { 'accept-language': 'de' })
-    assert.match(root.text, /Adresse holen/)
+    expect(root.text).toMatch(/Adresse holen/)
   })
 })
 
 describe('303', () => {
   test('the button creates an address, in an HttpOnly SameSite cookie', async () => {
     const response = await send('/plain')
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?first=1'])
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?first=1',
+    ])
     const { value, flags } = setCookie(response)
-    assert.match(value, /^[\w-]{43}$/)
-    assert.match(flags.join(), /^Path=\/plain,Max-Age=86[34]\d\d,HttpOnly,SameSite=Strict$/)
-    assert.equal(response.headers.get('access-control-allow-origin'), null)
-    assert.equal(response.headers.get('cache-control'), 'no-store')
+    expect(value).toMatch(/^[\w-]{43}$/)
+    expect(flags.join()).toMatch(/^Path=\/plain,Max-Age=86[34]\d\d,HttpOnly,SameSite=Strict$/)
+    expect(response.headers.get('access-control-allow-origin')).toBe(null)
+    expect(response.headers.get('cache-control')).toBe('no-store')
     const redirect = await get('/plain?first=1', cookieFor(value))
-    assert.deepEqual([redirect.status, redirect.headers.get('location')], [303, '/plain?look=1'])
-    assert.equal((await get('/plain', cookieFor(value))).status, 200)
+    expect([redirect.status, redirect.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?look=1',
+    ])
+    expect((await get('/plain', cookieFor(value))).status).toBe(200)
   })
 
   test('over https the cookie is Secure and has the __Host- prefix', async () => {
@@ -86,8 +91,7 @@ describe('303', () => {
       path: '/plain',
       headers,
     })
-    assert.match(
-      response.headers.get('set-cookie') ?? '',
+    expect(response.headers.get('set-cookie') ?? '').toMatch(
       /^__Host-mayfly-plain=[\w-]{43}; Path=\/; Max-Age=86[34]\d\d; HttpOnly; SameSite=Strict; Secure$/,
     )
     const { value } = setCookie(response)
@@ -97,8 +101,8 @@ describe('303', () => {
       return (await requestFrom(app.httpPort, PROXY, { path, headers: { ...headers, cookie } }))
         .status
     }
-    assert.equal(await statusWith('__Host-mayfly-plain'), 200)
-    assert.equal(await statusWith(COOKIE_NAME), 401)
+    expect(await statusWith('__Host-mayfly-plain')).toBe(200)
+    expect(await statusWith(COOKIE_NAME)).toBe(401)
   })
 
   test('a name and a domain can be chosen', async () => {
@@ -109,61 +113,76 @@ describe('303', () => {
     }[]
     const response = await send('/plain', { prefix: 'Plain.Ann', domain_id: String(id) })
     const { value } = setCookie(response)
-    assert.ok((await get('/plain', cookieFor(value))).text.includes(`plain.ann<wbr>@${domain}`))
+    expect((await get('/plain', cookieFor(value))).text).toContain(`plain.ann<wbr>@${domain}`)
   })
 
   test('with a live address the button creates no second one', async () => {
     const { email, token } = await sessionWithMail()
     const response = await send('/plain', { prefix: 'another' }, cookieFor(token))
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?still=1'])
-    assert.equal(response.headers.get('set-cookie'), null)
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?still=1',
+    ])
+    expect(response.headers.get('set-cookie')).toBe(null)
     const { text } = await get('/plain?still=1', cookieFor(token))
-    assert.ok(
+    expect(
       text.includes('You already have this address') && text.includes(email.split('@')[0] ?? ''),
-    )
+    ).toBeTruthy()
   })
 
   test('after an address has expired the button creates another', async () => {
     const { token } = await sessionWithMail()
     await submitForm('/plain/end', token)
-    assert.match(setCookie(await send('/plain', {}, cookieFor(token))).value, /^[\w-]{43}$/)
+    expect(setCookie(await send('/plain', {}, cookieFor(token))).value).toMatch(/^[\w-]{43}$/)
   })
 
   test('extending moves the expiry of the address and of the cookie', async () => {
     const { token } = await app.session({ ttl: '600' })
     const response = await submitForm('/plain/extend', token)
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?look=1'])
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?look=1',
+    ])
     const { value, flags } = setCookie(response)
-    assert.equal(value, token)
-    assert.match(flags.join(), /Max-Age=86[34]\d\d/)
+    expect(value).toBe(token)
+    expect(flags.join()).toMatch(/Max-Age=86[34]\d\d/)
   })
 
   test('an empty inbox at an example domain says so, and a test message can be sent', async () => {
     const { token } = await app.session()
     const { text } = await get('/plain', cookieFor(token))
-    assert.match(text, /Mail from the Internet cannot reach this address/)
-    assert.match(text, /<form method="post" action="\/plain\/test">/)
+    expect(text).toMatch(/Mail from the Internet cannot reach this address/)
+    expect(text).toMatch(/<form method="post" action="\/plain\/test">/)
     const response = await submitForm('/plain/test', token)
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?look=1'])
-    assert.match((await get('/plain', cookieFor(token))).text, /Test message/)
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?look=1',
+    ])
+    expect((await get('/plain', cookieFor(token))).text).toMatch(/Test message/)
   })
 
   test('a message is deleted', async () => {
     const { token, id } = await sessionWithMail(undefined)
     const response = await submitForm(`/plain/mail/${id}/delete`, token)
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?look=1'])
-    assert.equal((await get(`/plain/mail/${id}`, cookieFor(token))).status, 404)
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?look=1',
+    ])
+    expect((await get(`/plain/mail/${id}`, cookieFor(token))).status).toBe(404)
   })
 
   test('the address is deleted after a confirmation, and the cookie too', async () => {
     const { email, token } = await sessionWithMail(undefined)
     const confirmation = await get('/plain/end', cookieFor(token))
-    assert.ok(confirmation.status === 200 && confirmation.text.includes(email))
+    expect(confirmation.status === 200 && confirmation.text.includes(email)).toBeTruthy()
     const response = await submitForm('/plain/end', token)
-    assert.deepEqual([response.status, response.headers.get('location')], [303, '/plain?ended=1'])
-    assert.ok(setCookie(response).flags.includes('Max-Age=0'))
-    assert.match((await get('/plain?ended=1')).text, /Address and mail deleted/)
-    assert.equal((await request(`${app.url}/api/check-mail?token=${token}`)).status, 401)
+    expect([response.status, response.headers.get('location')]).toStrictEqual([
+      303,
+      '/plain?ended=1',
+    ])
+    expect(setCookie(response).flags).toContain('Max-Age=0')
+    expect((await get('/plain?ended=1')).text).toMatch(/Address and mail deleted/)
+    expect((await request(`${app.url}/api/check-mail?token=${token}`)).status).toBe(401)
   })
 })
 
@@ -176,26 +195,26 @@ describe('400', () => {
   ] as const) {
     test(`${prefix.slice(0, 20)} is not allowed, and stays in the form`, async () => {
       const response = await send('/plain', { prefix })
-      assert.equal(response.status, 400)
+      expect(response.status).toBe(400)
       assertNoScriptPage(response)
-      assert.ok(response.text.includes(reason))
-      assert.match(response.text, /id="prefix"[^>]*aria-invalid="true"/)
-      assert.ok(!response.text.includes('<script>'))
-      assert.ok(response.text.length < 10_000, `${response.text.length} characters`)
+      expect(response.text).toContain(reason)
+      expect(response.text).toMatch(/id="prefix"[^>]*aria-invalid="true"/)
+      expect(response.text).not.toContain('<script>')
+      expect(response.text.length, `${response.text.length} characters`).toBeLessThan(10_000)
     })
   }
 
   test('an unknown domain is reported', async () => {
     const response = await send('/plain', { domain_id: '999' })
-    assert.equal(response.status, 400)
-    assert.match(response.text, /no longer available/)
+    expect(response.status).toBe(400)
+    expect(response.text).toMatch(/no longer available/)
   })
 
   test('a rejected cookie is reported', async () => {
     const response = await get('/plain?first=1')
-    assert.equal(response.status, 400)
+    expect(response.status).toBe(400)
     assertNoScriptPage(response)
-    assert.match(response.text, /did not store the cookie/)
+    expect(response.text).toMatch(/did not store the cookie/)
   })
 
   test('an invalid request is answered with a page', async () => {
@@ -209,7 +228,7 @@ describe('400', () => {
         headers: { 'content-type': 'application/json' },
       }),
     ]) {
-      assert.equal(response.status, 400)
+      expect(response.status).toBe(400)
       assertNoScriptPage(response)
     }
   })
@@ -218,7 +237,7 @@ describe('400', () => {
 describe('405', () => {
   test('GET on a form target is refused', async () => {
     for (const path of ['/plain/extend', '/plain/mail/1/delete']) {
-      assert.equal((await get(path)).status, 405)
+      expect((await get(path)).status).toBe(405)
     }
   })
 })
@@ -230,11 +249,11 @@ describe('409', () => {
     const domains = body['domains'] as { id: number; domain: string }[]
     const id = domains.find(({ domain }) => email.endsWith(`@${domain}`))?.id
     const response = await send('/plain', { prefix: 'plain.taken', domain_id: String(id) })
-    assert.equal(response.status, 409)
+    expect(response.status).toBe(409)
     assertNoScriptPage(response)
-    assert.match(response.text, /This address is taken/)
-    assert.match(response.text, /value="plain\.taken"/)
-    assert.match(response.text, new RegExp(`<option value="${id}" selected>`))
+    expect(response.text).toMatch(/This address is taken/)
+    expect(response.text).toMatch(/value="plain\.taken"/)
+    expect(response.text).toMatch(new RegExp(`<option value="${id}" selected>`))
   })
 })
 
@@ -245,10 +264,10 @@ describe('429', () => {
       requestFrom(app.httpPort, PROXY, { method: 'POST', path: '/plain', headers })
     let response = await create()
     for (let count = 0; count < 70 && response.status === 303; count += 1) response = await create()
-    assert.equal(response.status, 429)
+    expect(response.status).toBe(429)
     assertNoScriptPage(response)
-    assert.match(response.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
-    assert.match(response.text, /Try again in \d+ second/)
+    expect(response.headers.get('retry-after') ?? '').toMatch(/^[1-9]\d*$/)
+    expect(response.text).toMatch(/Try again in \d+ second/)
     const other = { 'x-forwarded-for': newClient() }
     const path = '/plain'
     const unlimited = await requestFrom(app.httpPort, PROXY, {
@@ -256,7 +275,7 @@ describe('429', () => {
       path,
       headers: other,
     })
-    assert.equal(unlimited.status, 303)
+    expect(unlimited.status).toBe(303)
   })
 })
 
@@ -268,9 +287,9 @@ describe('/', () => {
       const response = await request(`${server.url}/`)
       const [, hidden = ''] =
         /<main id="main">\s*<noscript>([\s\S]*?)<\/noscript>/.exec(response.text) ?? []
-      assert.match(hidden, /<form method="post" action="\/plain">/)
-      assert.equal(response.text.split('<form').length, 2)
-      assert.equal(response.headers.get('set-cookie'), null)
+      expect(hidden).toMatch(/<form method="post" action="\/plain">/)
+      expect(response.text.split('<form').length).toBe(2)
+      expect(response.headers.get('set-cookie')).toBe(null)
     } finally {
       await server.stop()
     }
@@ -280,14 +299,14 @@ describe('/', () => {
     const server = await openTestServer({ builtPage: NO_BUILD })
     try {
       const root = await request(`${server.url}/`)
-      assert.equal(root.status, 200)
-      assert.match(root.text, /<form method="post" action="\/plain">/)
-      assert.ok(!/<noscript>|<script|stylesheet/.test(root.text))
+      expect(root.status).toBe(200)
+      expect(root.text).toMatch(/<form method="post" action="\/plain">/)
+      expect(root.text).not.toMatch(/<noscript>|<script|stylesheet/)
       const created = await request(`${server.url}/plain`, { method: 'POST' })
       const inbox = await request(`${server.url}/plain`, {
         headers: cookieFor(setCookie(created).value),
       })
-      assert.deepEqual([created.status, inbox.status], [303, 200])
+      expect([created.status, inbox.status]).toStrictEqual([303, 200])
     } finally {
       await server.stop()
     }

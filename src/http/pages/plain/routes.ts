@@ -12,8 +12,8 @@ import { sessionDomains } from '../../../mail/sessions/domains.ts'
 import { endSession, extendSession, liveSession } from '../../../mail/sessions/session.ts'
 import { problemStatus } from '../../server/problem-response.ts'
 import { takeRate } from '../../server/rates.ts'
+import type { HttpRequest } from '../../server/request.ts'
 import { empty, type HttpResponse } from '../../server/response.ts'
-import type { HttpRequest } from '../../server/route.ts'
 import type { Locale } from '../locale.ts'
 import { tokenCookie } from './csrf.ts'
 import { deleteAddressPage, inboxPage } from './inbox.ts'
@@ -42,17 +42,12 @@ export const plainRoutes = [
   plainRoute({
     method: 'GET',
     path: '/plain',
-    title: 'Inbox without scripts',
-    description:
-      'The messages of the address in this browser, or a form to get one. It creates none.',
     input: inboxInput,
     respond: showInbox,
   }),
   plainRoute({
     method: 'POST',
     path: '/plain',
-    title: 'Get an address',
-    description: 'Creates an address for this browser, unless it has a live one.',
     input: createInput,
     rate: 'createSession',
     respond: getAddress,
@@ -60,8 +55,6 @@ export const plainRoutes = [
   mailboxRoute({
     method: 'POST',
     path: '/plain/extend',
-    title: 'Extend the address',
-    description: 'Extends the lifetime of the address.',
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       if (request.client !== undefined) await takeRate(deps, 'extendSession', secretHash(token))
@@ -72,8 +65,6 @@ export const plainRoutes = [
   mailboxRoute({
     method: 'POST',
     path: '/plain/test',
-    title: 'Send a test message',
-    description: 'Sends a test message to the address.',
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       await sendTestMail(deps, { token, client: request.client })
@@ -83,8 +74,6 @@ export const plainRoutes = [
   mailboxRoute({
     method: 'GET',
     path: '/plain/end',
-    title: 'Delete the address',
-    description: 'Asks for confirmation.',
     input: Type.Object({}),
     async respond(_input, { deps, site, token }) {
       return deleteAddressPage(site, await liveSession(deps, token), token)
@@ -93,8 +82,6 @@ export const plainRoutes = [
   mailboxRoute({
     method: 'POST',
     path: '/plain/end',
-    title: 'Delete the address',
-    description: 'Deletes the address and its mail.',
     input: Type.Object({ proof }),
     async respond(_input, { deps, request, token }) {
       await endSession(deps, token)
@@ -195,12 +182,11 @@ async function hasLiveSession({ deps, token }: PlainRequest): Promise<boolean> {
 }
 
 async function renderStart(
-  { deps, request, site, config }: PlainRequest,
+  { deps, request, site }: PlainRequest,
   message: Pick<Parameters<typeof startPage>[1], 'notice' | 'rejected'>,
 ): Promise<HttpResponse> {
   return startPage(site, {
     domains: await sessionDomains(deps),
-    life: config.life,
     ...message,
     isFromOtherSite: isFromOtherSite(request),
   })

@@ -3,13 +3,11 @@ import type { SiteConfig } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
 import type { Locale } from '../locale.ts'
-import { siteFooter, siteHeader } from '../page.ts'
-import { type PlainSite, plainPage } from './page.ts'
+import { type Site, siteFooter, siteHeader } from '../page.ts'
+import { plainPage } from './page.ts'
 
 interface Start {
   domains: readonly MailDomain[]
-  /** Lifetime of a new address, in seconds. */
-  life: number
   notice?: string | undefined
   /** The name or domain that was rejected, and why. */
   rejected?:
@@ -20,23 +18,19 @@ interface Start {
 }
 
 /** What `/` shows until its script takes over, and for good without one. */
-export function startContent(
-  { abuse, life, shop }: SiteConfig,
-  locale: Locale,
-  isScripted: boolean,
-): Markup {
+export function startContent(config: SiteConfig, locale: Locale, isScripted: boolean): Markup {
   const { t } = locale
-  const footer = siteFooter(locale, abuse)
+  const header = siteHeader({ locale, config }, 'inbox')
+  const footer = siteFooter({ locale, config })
   const start = html`<div class="plain-page">
 <h1>${t('plain_title')}</h1>
-${getAddressForm(locale, life)}
+${getAddressForm(locale, config)}
 <p><a href="/plain">${t('address_choose')}</a></p>
 <p><a href="/plain">${t('plain_open')}</a></p>
 </div>`
-  if (!isScripted)
-    return html`${siteHeader(locale, { shop }, 'inbox')}<main id="main">${start}</main>${footer}`
+  if (!isScripted) return html`${header}<main id="main">${start}</main>${footer}`
   // Visible only if scripts are off, or if this one does not load.
-  return html`${siteHeader(locale, { shop }, 'inbox')}
+  return html`${header}
 <main id="main">
 <noscript>${start}</noscript>
 <p class="plain-late">${t('plain_slow')} <a href="/plain">${t('plain_get')}</a></p>
@@ -45,16 +39,16 @@ ${getAddressForm(locale, life)}
 }
 
 /** For a browser without an address. */
-export function startPage(site: PlainSite, start: Start): HttpResponse {
-  const { locale } = site
-  const { domains, life, notice, rejected, isFromOtherSite } = start
+export function startPage(site: Site, start: Start): HttpResponse {
+  const { locale, config } = site
+  const { domains, notice, rejected, isFromOtherSite } = start
   const { t } = locale
   return plainPage(site, {
     title: t('plain_title'),
     status: rejected?.status ?? 200,
     content: html`<h1>${t('plain_title')}</h1>
 ${notice === undefined ? html`` : html`<p class="notice good">${notice}</p>`}
-${getAddressForm(locale, life)}
+${getAddressForm(locale, config)}
 ${isFromOtherSite ? html`<p><a href="/plain">${t('plain_open')}</a></p>` : html``}
 <section class="panel" aria-labelledby="own">
 <h2 id="own">${t('address_choose')}</h2>
@@ -63,7 +57,7 @@ ${nameForm(locale, domains, rejected)}
   })
 }
 
-function getAddressForm({ t, duration }: Locale, life: number): Markup {
+function getAddressForm({ t, duration }: Locale, { life }: SiteConfig): Markup {
   return html`<p class="lead">${t('plain_lead')}</p>
 <form method="post" action="/plain"><p><button>${t('plain_get')}</button></p></form>
 <p class="soft">${t('plain_lifetime', { life: duration(life) })} ${t('plain_cookie')}</p>`

@@ -1,7 +1,10 @@
-import assert from 'node:assert/strict'
-import type { App } from '../../../../test/support/app.ts'
-import { request, type TestResponse } from '../../../../test/support/http-client.ts'
+import { expect } from 'vitest'
+import type { App } from '../../../../test/kit/app/app.ts'
+import { request, type TestResponse } from '../../../../test/kit/http/http-client.ts'
+import type { SiteConfig } from '../../../shared/site.ts'
 import type { BuiltPage } from '../assets.ts'
+import { localeOf } from '../locale.ts'
+import type { Site } from '../page.ts'
 import { csrfToken } from '../plain/csrf.ts'
 
 export const COOKIE_NAME = 'mayfly-plain'
@@ -35,7 +38,7 @@ export function noScriptClient(app: () => App) {
     /** A session that has received these mails. */
     async sessionWithMail(...mails: (string | undefined)[]) {
       const { email, token } = await app().session()
-      for (const mail of mails) assert.equal(await app().mail(email, mail), 250)
+      for (const mail of mails) expect(await app().mail(email, mail)).toBe(250)
       const { body } = await request(`${app().url}/api/check-mail?token=${token}`)
       const [{ id } = { id: 0 }] = body['messages'] as { id: number }[]
       return { email, token, id }
@@ -51,14 +54,14 @@ export function setCookie({ headers }: TestResponse): { value: string; flags: st
 
 /** Asserts what all pages without scripts have in common. */
 export function assertNoScriptPage({ headers, text }: TestResponse): void {
-  assert.match(headers.get('content-type') ?? '', /^text\/html/)
-  assert.equal(headers.get('cache-control'), 'no-store')
-  assert.equal(headers.get('referrer-policy'), 'no-referrer')
-  assert.equal(headers.get('access-control-allow-origin'), null)
-  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin')
-  assert.equal(headers.get('x-robots-tag'), 'noindex')
-  assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
-  assert.match(text, /^<!doctype html>/)
+  expect(headers.get('content-type') ?? '').toMatch(/^text\/html/)
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('referrer-policy')).toBe('no-referrer')
+  expect(headers.get('access-control-allow-origin')).toBe(null)
+  expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
+  expect(headers.get('x-robots-tag')).toBe('noindex')
+  expect(headers.get('content-security-policy') ?? '').toMatch(/frame-ancestors 'none'/)
+  expect(text).toMatch(/^<!doctype html>/)
 }
 
 /** A mail with markup in every field. */
@@ -86,4 +89,11 @@ export const NO_BUILD: BuiltPage = {
   entry: () => undefined,
   catalogue: () => undefined,
   asset: () => undefined,
+}
+
+/** Without an abuse contact, and without a shop. */
+export const ENGLISH_SITE: Site = {
+  built: NO_BUILD,
+  locale: localeOf('en'),
+  config: { abuse: '', shop: false } as SiteConfig,
 }

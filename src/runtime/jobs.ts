@@ -1,0 +1,21 @@
+import { seriesSweep, startSeries } from '../admin/series/jobs.ts'
+import { blockSweep } from '../blocks/jobs.ts'
+import { startCheckJob } from '../doctor/jobs.ts'
+import { startShopJobs } from '../shop/jobs.ts'
+import { startWebhooks } from '../webhooks/jobs.ts'
+
+// The background work of all folders: a line for each.
+
+/** In the main thread. The first is stopped last. */
+export const jobs = {
+  series: startSeries,
+  shop: startShopJobs,
+  checks: startCheckJob,
+  webhooks: startWebhooks,
+}
+
+/** Deletions of what has expired, besides mail and sessions. */
+export const sweeps = {
+  blocks: blockSweep,
+  series: seriesSweep,
+}

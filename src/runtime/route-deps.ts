@@ -1,0 +1,110 @@
+import { openAdminDeps } from '../admin/api/require-operator.ts'
+import type { Log } from '../base/log/log.ts'
+import { installationEntries } from '../blocks/blocks.ts'
+import { openAccountDeps } from '../gmail/aliases.ts'
+import type { BuiltPage } from '../http/pages/assets.ts'
+import { openResponseCache } from '../http/server/caching.ts'
+import type { ConnectionSlots } from '../http/server/connection-limit.ts'
+import { requireAdminToken } from '../http/server/credentials.ts'
+import { openLongPollLimit, openSendBudget } from '../http/server/limits.ts'
+import type { HttpRequest } from '../http/server/request.ts'
+import { findSessionKey } from '../keys/api/session-key.ts'
+import type { KeyView } from '../keys/emails/emails.ts'
+import type { MailDeps, SubscribableBus } from '../mail/deps.ts'
+import type { MailboxView } from '../mail/list/mailbox-view.ts'
+import { openSharedPolls } from '../mail/list/shared-poll.ts'
+import { openCodeScanner } from '../mail/read/code-scanner.ts'
+import type { ParseOnce } from '../mail/read/parse-once.ts'
+import { openMailJson, openParsedMail } from '../mail/read/parsed-mail.ts'
+import { openStepScheduler } from '../mail/read/step-scheduler.ts'
+import type { SendLocalMail } from '../mail/send-test.ts'
+import { NO_ALIASES } from '../mail/sessions/alias-accounts.ts'
+import { openPaymentProvider } from '../shop/pay/open.ts'
+import type { ShopStore, Store } from '../store/store.ts'
+import { openWebhookClient } from '../webhooks/client.ts'
+import type { Config } from './config.ts'
+import type { Call } from './ports.ts'
+
+/** What an HTTP thread is given. */
+export interface HttpParts
+  extends Pick<MailDeps, 'limit' | 'senderChecks' | 'largeReads' | 'now' | 'randomBytes'> {
+  config: Config
+  store: Store
+  shop: ShopStore
+  bus: SubscribableBus
+  parse: ParseOnce
+  sendLocalMail: SendLocalMail
+  connections: ConnectionSlots
+  builtPage: BuiltPage
+  /** Addresses of this machine. */
+  ownAddresses: readonly string[]
+  log: Log
+  callMain: Call
+}
+
+// For all threads together.
+const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
+const SEND_BUDGET_BYTES = 256 * 1024 * 1024
+
+export type RouteDeps = Awaited<ReturnType<typeof openRouteDeps>>
+
+/** What all routes work with: queues, caches and budgets of this thread, settings, and what each folder adds. */
+export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
+  const { config, bus, now, callMain } = parts
+  const { http } = config
+  const parsed = openParsedMail(parts)
+  const own = {
+    ...parts,
+    ...routeSettings(config),
+    parsed,
+    mailJson: openMailJson(parts),
+    codes: openCodeScanner({ ...parts, parsed }, http),
+    steps: openStepScheduler(),
+    mailboxPolls: openSharedPolls<MailboxView>(bus),
+    keyPolls: openSharedPolls<KeyView>(bus),
+    responseCache: openResponseCache(RESPONSE_CACHE_BYTES / http.threads),
+    longPolls: openLongPollLimit(),
+    sendBudget: openSendBudget(SEND_BUDGET_BYTES / http.threads),
+    draining,
+    metrics: async () => String(await callMain('metrics')),
+    warnings: async () => (await callMain('warnings')) as string[],
+  }
+  const deps = {
+    ...own,
+    findSessionKey: (request: HttpRequest) => findSessionKey(own, request),
+    // These two are replaced by a folder below, if it is there.
+    requireOperator: (request: HttpRequest) => requireAdminToken(own, request),
+    aliasAccounts: NO_ALIASES,
+  }
+  return {
+    ...deps,
+    ...openAccountDeps(deps),
+    ...openAdminDeps(deps),
+    own: installationEntries(config, parts.ownAddresses),
+    pay: await openPaymentProvider({ ...config.payments, now }),
+    webhookClient: openWebhookClient({ ...config.webhooks, dnsServers: config.senderChecks.dns }),
+  }
+}
+
+function routeSettings(config: Config) {
+  const { http, sessions } = config
+  return {
+    adminToken: config.adminToken,
+    rateLimits: config.rateLimits,
+    keyedOrigins: config.keyedOrigins,
+    poolAccess: config.poolAccess,
+    plans: config.plans,
+    shopOpen: config.shopOpen,
+    testKeys: config.testKeys,
+    receipts: config.mailOut.url !== '',
+    checksSenders: config.senderChecks.on,
+    hostname: config.smtp.hostname,
+    baseUrl: http.baseUrl,
+    mtaSts: http.mtaSts,
+    intervals: http.intervals,
+    resultWaitMs: http.resultWaitMs,
+    lifetimes: sessions,
+    cooldownMs: sessions.cooldownMs,
+    mailbox: sessions,
+  }
+}
