@@ -1,6 +1,6 @@
 import type { PageDeps } from '../http/pages/deps.ts'
 import type { MailStore } from '../mail/store.ts'
-import type { SeriesStore } from './series/series-store.ts'
+import type { SeriesStore } from './series/store.ts'
 import type { OperatorSessionDeps } from './session.ts'
 
 /** What the admin API works with, besides the endpoints of other folders. */
@@ -9,17 +9,4 @@ export interface AdminDeps extends PageDeps {
   shop: OperatorSessionDeps['shop']
   /** Problems the operator should know about that do not stop the service. */
   warnings(): Promise<string[]>
-  /** What other folders add to the overview. */
-  featureFigures(): Promise<FeatureFigures>
-}
-
-interface Share {
-  all: number
-  failing: number
-}
-
-export interface FeatureFigures {
-  gmail_accounts: Share
-  webhooks: Share
-  checks: Share & { warnings: number }
 }

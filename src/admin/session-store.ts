@@ -22,7 +22,7 @@ export const adminSessionWrites = {
 
 /** A sign-in to the admin page. */
 export interface AdminSession {
-  /** Of its cookie. */
+  /** SHA-256 of its cookie. */
   hash: string
   expiresAt: Date
 }

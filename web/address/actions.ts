@@ -15,7 +15,7 @@ import {
   saveMailbox,
   selectMailbox,
 } from './mailboxes.ts'
-import { type NewMailboxOptions, sessionApi } from './session-api.ts'
+import { sessionApi } from './session-api.ts'
 
 /** Why the last action failed, or why there is no address yet. */
 export const failure = signal<Failure | undefined>(undefined)
@@ -33,10 +33,10 @@ effect(() => {
 export const busy = signal(false)
 
 /** Creates, stores and shows an address. Throws ApiError, NetworkError or TooManyMailboxes. */
-export async function createMailbox(options: NewMailboxOptions): Promise<Mailbox> {
+export async function createMailbox(parameters?: Record<string, string>): Promise<Mailbox> {
   // The stored token is the only way into a mailbox, so none is ever evicted for a new one.
   if (isListFull(mailboxes.value, Date.now())) throw new TooManyMailboxes()
-  const mailbox = await sessionApi.create(options)
+  const mailbox = await sessionApi.create(parameters)
   saveMailbox(mailbox)
   selectMailbox(mailbox)
   return mailbox
@@ -45,7 +45,7 @@ export async function createMailbox(options: NewMailboxOptions): Promise<Mailbox
 /** For buttons and shortcuts: a failure is shown in the address bar. */
 export async function newAddress(): Promise<void> {
   await runAction(async () => {
-    const { email } = await createMailbox({})
+    const { email } = await createMailbox()
     announceQuietly(t('address_created', { email }))
   })
 }
@@ -92,7 +92,7 @@ export async function deleteMailbox(mailbox: Mailbox): Promise<void> {
   announce(t('address_deleted', { email: mailbox.email }))
 }
 
-/** Undefined if the server no longer knows the token or no longer reserves the address. */
+/** Undefined if the server no longer knows the token or the cool-down of the address has ended. */
 async function unlessGone(
   mailbox: Mailbox,
   operation: () => Promise<Mailbox>,

@@ -45,11 +45,10 @@ interface AddressBarProps {
 export function AddressBar({ isCompact, unread }: AddressBarProps) {
   const mailbox = currentMailbox.value
   const isLive = mailbox !== undefined && !isCurrentExpired.value
+  // What an expired address says needs more room.
+  const isOneLine = (isCompact || isLow.value) && !isCurrentExpired.value
   return (
-    <section
-      class={`address panel${isOneLine(isCompact) ? ' compact' : ''}`}
-      aria-label={t('address_title')}
-    >
+    <section class={`address panel${isOneLine ? ' compact' : ''}`} aria-label={t('address_title')}>
       <div class="address-line row">
         <p
           id="address"
@@ -103,7 +102,7 @@ export function AddressBar({ isCompact, unread }: AddressBarProps) {
               icon="bin"
               class="quiet address-delete"
               disabled={!isLive}
-              onClick={() => mailbox && confirmDelete(mailbox)}
+              onClick={() => confirmDelete(mailbox)}
             >
               {t('address_delete')}
             </Button>
@@ -120,11 +119,6 @@ export function AddressBar({ isCompact, unread }: AddressBarProps) {
       <IncomingTransferDialog />
     </section>
   )
-}
-
-/** What an expired address says needs more room. */
-function isOneLine(isCompact: boolean): boolean {
-  return (isCompact || isLow.value) && !isCurrentExpired.value
 }
 
 function AddressPlaceholder() {

@@ -1,97 +1,98 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { parseSenderList } from '../../src/shared/address-rules.ts'
+import type { Catalogue } from '../../src/shared/translate.ts'
 import { announceQuietly } from '../site/announce.ts'
-import { ApiError, type Domains, errorText, requestJson } from '../site/api-client.ts'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
+import type { Domains } from '../site/api.ts'
+import { ApiError, errorText, requestJson } from '../site/api-client.ts'
+import {
+  Button,
+  ErrorMessage,
+  Field,
+  Form,
+  type Option,
+  Select,
+  VERBATIM,
+} from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { createMailbox, listFullText, TooManyMailboxes } from './actions.ts'
-import { isUnfinished, nameError, normaliseName } from './mailbox.ts'
-import type { NewMailboxOptions } from './session-api.ts'
+import { nameError, normaliseName } from './mailbox.ts'
 
 const MINUTE = 60
 const DAY = 86_400
 const LIFETIMES = [10 * MINUTE, 60 * MINUTE, DAY, 7 * DAY, 30 * DAY]
 
-const NO_ERRORS: FormErrors = { name: '', onlyFrom: '', form: '' }
+/** Parameters of the API; `source` stands for several, as a query. */
+type FormValues = Record<'prefix' | 'source' | 'ttl' | 'only_from' | 'max_messages', string>
 
-interface FormValues {
-  name: string
-  /** `domain <id>`, `gmail <id>` or `gmail any`. */
-  source: string
-  seconds: number
-  onlyFrom: string
-  /** A number of messages; empty: no limit. */
-  limit: string
+/** Shown at this field, or below the form. */
+interface FormError {
+  at: 'prefix' | 'only_from' | 'form'
+  text: string
 }
 
 /** An address with a chosen name, domain, lifetime and rules. */
 export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   const [domains, setDomains] = useState<Domains>()
   const [values, setValues] = useState<FormValues>({
-    name: '',
+    prefix: '',
     source: '',
-    seconds: siteConfig.life,
-    onlyFrom: '',
-    limit: '',
+    ttl: String(siteConfig.life),
+    only_from: '',
+    max_messages: '',
   })
-  const [errors, setErrors] = useState(NO_ERRORS)
+  const [error, setError] = useState<FormError>()
   const [isCreating, setCreating] = useState(false)
 
   const load = async () => {
-    setErrors(NO_ERRORS)
+    setError(undefined)
     try {
       const loaded = await requestJson<Domains>('/api/domains')
       setDomains(loaded)
       setValues((before) => ({ ...before, source: sourcesOf(loaded)[0]?.[0] ?? '' }))
-    } catch (error) {
-      setErrors({ ...NO_ERRORS, form: errorText(error) })
+    } catch (cause) {
+      setError({ at: 'form', text: errorText(cause) })
     }
   }
   useEffect(() => void load(), [])
 
   const create = async () => {
     setCreating(true)
-    setErrors(NO_ERRORS)
+    setError(undefined)
     try {
-      const { email } = await createMailbox(optionsOf(values))
+      const { email } = await createMailbox(parametersOf(values))
       announceQuietly(t('address_created', { email }))
       onClose()
-    } catch (error) {
-      setErrors(formErrorsFrom(error))
+    } catch (cause) {
+      setError(formErrorFrom(cause))
     }
     setCreating(false)
   }
 
   const submit = () => {
-    const senders = values.onlyFrom.trim()
+    const senders = values.only_from.trim()
     if (senders === '' || parseSenderList(senders)) void create()
-    else setErrors({ ...NO_ERRORS, onlyFrom: t('address_form_only_from_invalid') })
+    else setError({ at: 'only_from', text: t('address_form_only_from_invalid') })
   }
 
-  const invalid = nameError(values.name)
+  const invalid = nameError(values.prefix)
+  const failure = error?.at === 'form' ? error.text : ''
   return (
     <Dialog title={t('address_choose_title')} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!invalid && domains && !isCreating) submit()
-        }}
-      >
+      <Form onSubmit={() => !invalid && domains && !isCreating && submit()}>
         <AddressFields
           values={values}
           domains={domains}
-          errors={errors}
+          error={error}
           onChange={(changed) => {
             setValues({ ...values, ...changed })
-            setErrors(NO_ERRORS)
+            setError(undefined)
           }}
         />
-        <ErrorMessage error={errors.form} />
-        {!domains && errors.form && (
+        <ErrorMessage error={failure} />
+        {!domains && failure && (
           <Button class="plain" onClick={() => void load()}>
             {t('site_try_again')}
           </Button>
@@ -99,7 +100,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
         <button type="submit" disabled={!domains || invalid !== undefined || isCreating}>
           {t('address_form_submit')}
         </button>
-      </form>
+      </Form>
     </Dialog>
   )
 }
@@ -107,94 +108,89 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
 interface AddressFieldsProps {
   values: FormValues
   domains: Domains | undefined
-  errors: FormErrors
+  error: FormError | undefined
   onChange(changed: Partial<FormValues>): void
 }
 
-function AddressFields({ values, domains, errors, onChange }: AddressFieldsProps) {
-  const invalid = nameError(values.name)
+function AddressFields({ values, domains, error, onChange }: AddressFieldsProps) {
+  const id = useId()
+  const invalid = nameError(values.prefix)
   const more = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
-    if (!errors.onlyFrom || !more.current) return
+    if (error?.at !== 'only_from' || !more.current) return
     more.current.open = true
     more.current.querySelector('input')?.focus()
-  }, [errors])
-  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errors.name
+  }, [error])
+  const errorAt = (at: FormError['at']) => (error?.at === at ? error.text : '')
+  const nameErrorText = invalid ? t(`address_name_${invalid}`) : errorAt('prefix')
   return (
     <>
       <TextField
         label={t('address_form_name')}
         hint={`${t('address_form_name_hint')} ${t('address_form_random')}`}
-        value={values.name}
-        error={isUnfinished(invalid) ? '' : nameErrorText}
+        value={values.prefix}
+        // The next letter may still be typed.
+        error={invalid === 'end' ? '' : nameErrorText}
         autofocus
-        onInput={(name) => onChange({ name })}
+        onInput={(prefix) => onChange({ prefix })}
       />
-      <SelectField
-        label={t('address_form_domain')}
-        options={domains ? sourcesOf(domains) : [['', t('address_form_loading')]]}
-        value={values.source}
-        disabled={!domains}
-        dir="ltr"
-        onChange={(source) => onChange({ source })}
-      />
-      <SelectField
-        label={t('address_form_expiry')}
-        options={lifetimes()}
-        value={values.seconds}
-        onChange={(seconds) => onChange({ seconds: Number(seconds) })}
-      />
+      <Field id={`${id}-domain`} label={t('address_form_domain')}>
+        <Select
+          id={`${id}-domain`}
+          options={domains ? sourcesOf(domains) : [['', t('address_form_loading')]]}
+          value={values.source}
+          disabled={!domains}
+          dir="ltr"
+          onChoose={(source) => onChange({ source })}
+        />
+      </Field>
+      <Field id={`${id}-expiry`} label={t('address_form_expiry')}>
+        <Select
+          id={`${id}-expiry`}
+          options={lifetimes()}
+          value={values.ttl}
+          onChoose={(ttl) => onChange({ ttl })}
+        />
+      </Field>
       <details ref={more} class="more address-form-more">
         <summary>{t('address_form_more')}</summary>
         <TextField
           label={t('address_form_only_from')}
           hint={t('address_form_only_from_hint')}
-          value={values.onlyFrom}
-          error={errors.onlyFrom}
-          onInput={(onlyFrom) => onChange({ onlyFrom })}
+          value={values.only_from}
+          error={errorAt('only_from')}
+          onInput={(senders) => onChange({ only_from: senders })}
         />
-        <SelectField
-          label={t('address_form_limit')}
-          options={limits()}
-          value={values.limit}
-          onChange={(limit) => onChange({ limit })}
-        />
+        <Field id={`${id}-limit`} label={t('address_form_limit')}>
+          <Select
+            id={`${id}-limit`}
+            options={limits()}
+            value={values.max_messages}
+            onChoose={(limit) => onChange({ max_messages: limit })}
+          />
+        </Field>
       </details>
     </>
   )
 }
 
-function optionsOf({ name, source, seconds, onlyFrom, limit }: FormValues): NewMailboxOptions {
-  return {
-    name: normaliseName(name),
-    ...sourceOptions(source),
-    seconds,
-    onlyFrom: onlyFrom.trim(),
-    maxMessages: limit === '' ? undefined : Number(limit),
-  }
+function parametersOf({ source, prefix, only_from: senders, ...values }: FormValues) {
+  const address = Object.fromEntries(new URLSearchParams(source))
+  return { ...values, ...address, prefix: normaliseName(prefix), only_from: senders.trim() }
 }
 
-interface FormErrors {
-  /** Shown at the name. */
-  name: string
-  onlyFrom: string
-  form: string
+const NAME_ERRORS: Partial<Record<string, keyof Catalogue>> = {
+  address_taken: 'address_name_taken',
+  reserved_prefix: 'address_name_reserved',
+  invalid_prefix: 'address_name_characters',
 }
 
-function formErrorsFrom(error: unknown): FormErrors {
-  if (error instanceof TooManyMailboxes) return { ...NO_ERRORS, form: listFullText() }
-  const code = error instanceof ApiError ? error.code : ''
-  if (code === 'address_taken') return { ...NO_ERRORS, name: t('address_name_taken') }
-  if (code === 'reserved_prefix') return { ...NO_ERRORS, name: t('address_name_reserved') }
-  if (code === 'invalid_prefix') return { ...NO_ERRORS, name: t('address_name_characters') }
-  const form = code === 'gmail_unavailable' ? t('address_gmail') : errorText(error)
-  return { ...NO_ERRORS, form }
-}
-
-function sourceOptions(source: string): Pick<NewMailboxOptions, 'domainId' | 'gmail'> {
-  const [kind, id = ''] = source.split(' ')
-  if (kind === 'gmail') return { gmail: id === 'any' ? 'any' : Number(id) }
-  return kind === 'domain' ? { domainId: Number(id) } : {}
+function formErrorFrom(cause: unknown): FormError {
+  if (cause instanceof TooManyMailboxes) return { at: 'form', text: listFullText() }
+  const code = cause instanceof ApiError ? cause.code : ''
+  const name = NAME_ERRORS[code]
+  if (name) return { at: 'prefix', text: t(name) }
+  return { at: 'form', text: code === 'gmail_unavailable' ? t('address_gmail') : errorText(cause) }
 }
 
 interface TextFieldProps {
@@ -209,8 +205,7 @@ interface TextFieldProps {
 function TextField({ label, hint, value, error, autofocus, onInput }: TextFieldProps) {
   const id = useId()
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} label={label}>
       <input
         id={id}
         value={value}
@@ -223,47 +218,20 @@ function TextField({ label, hint, value, error, autofocus, onInput }: TextFieldP
       <p id={`${id}-hint`} class={error ? 'fault' : 'soft'} aria-live="polite">
         {error || hint}
       </p>
-    </div>
-  )
-}
-
-type Option = readonly [value: string | number, label: string]
-
-interface SelectFieldProps {
-  label: string
-  options: readonly Option[]
-  value: string | number
-  disabled?: boolean
-  dir?: 'ltr'
-  onChange(value: string): void
-}
-
-function SelectField({ label, options, onChange, ...select }: SelectFieldProps) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} {...select} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        {options.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
+    </Field>
   )
 }
 
 /** Gmail is listed only if the site has an account; with several, any of them may be chosen. */
-function sourcesOf({ domains, gmail_accounts }: Domains): [source: string, label: string][] {
-  const gmail = (id: number | 'any', name: string): [string, string] => [
-    `gmail ${id}`,
+function sourcesOf({ domains, gmail_accounts: accounts }: Domains): Option[] {
+  const gmail = (query: string, name: string): Option => [
+    query,
     `${t('address_form_gmail')}: ${name}`,
   ]
   return [
-    ...domains.map(({ id, domain }): [string, string] => [`domain ${id}`, `@${domain}`]),
-    ...(gmail_accounts.length > 1 ? [gmail('any', t('address_form_gmail_any'))] : []),
-    ...gmail_accounts.map(({ id, email }) => gmail(id, email)),
+    ...domains.map(({ id, domain }): Option => [`domain_id=${id}`, `@${domain}`]),
+    ...(accounts.length > 1 ? [gmail('gmail_auto=1', t('address_form_gmail_any'))] : []),
+    ...accounts.map(({ id, email }) => gmail(`use_gmail=1&gmail_id=${id}`, email)),
   ]
 }
 
@@ -272,7 +240,7 @@ const LIMITS = [1, 10, 100]
 function limits(): Option[] {
   return [
     ['', t('address_form_limit_none')],
-    ...LIMITS.map((count): Option => [count, t('address_form_limit_count', { count })]),
+    ...LIMITS.map((count): Option => [String(count), t('address_form_limit_count', { count })]),
   ]
 }
 
@@ -283,6 +251,6 @@ function lifetimes(): Option[] {
     .map((seconds) => {
       const time = formatDuration(seconds * 1000, language.value, 'long')
       const isDefault = seconds === siteConfig.life
-      return [seconds, isDefault ? t('address_form_expiry_default', { time }) : time]
+      return [String(seconds), isDefault ? t('address_form_expiry_default', { time }) : time]
     })
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { backoffDelay } from '../../src/base/time.ts'
-import { localStore } from '../site/storage.ts'
+import { withLock } from '../site/lock.ts'
 import { createMailbox, failure, failureFrom } from './actions.ts'
 import { currentMailbox, reloadMailboxes } from './mailboxes.ts'
 
@@ -36,7 +36,7 @@ export async function retryUntilDone(operation: () => Promise<void>): Promise<vo
 async function createFirst(hadToWait: boolean): Promise<void> {
   reloadMailboxes()
   if (hadToWait && !currentMailbox.value) await waitForOtherTab()
-  if (!currentMailbox.value) await createMailbox({})
+  if (!currentMailbox.value) await createMailbox()
 }
 
 const OTHER_TAB_MS = 1_000
@@ -56,40 +56,9 @@ function waitForOtherTab(): Promise<void> {
 
 const LOCK = 'opening'
 
-/** `hadToWait`: another tab was running it. */
-type LockedOperation = (hadToWait: boolean) => Promise<void>
-
-/** Runs the operation while no other tab does. */
-async function withTabLock(operation: LockedOperation): Promise<void> {
-  const { locks } = navigator as { locks?: LockManager }
-  if (!locks) return await withStorageLock(operation)
-  let hasStarted = false
-  const run = (hadToWait: boolean) => {
-    hasStarted = true
-    return operation(hadToWait)
-  }
-  try {
-    await locks.request(LOCK, { ifAvailable: true }, async (lock) => {
-      if (lock) await run(false)
-    })
-    if (!hasStarted) await locks.request(LOCK, () => run(true))
-  } catch (error) {
-    // A browser that blocks storage for this site grants no locks either.
-    if (hasStarted) throw error
-    await operation(false)
-  }
-}
-
-const STORAGE_LOCK_MS = 10_000
-
-/** Without the Web Locks API (plain http). Not quite free of races, which cost a second address at worst. */
-async function withStorageLock(operation: LockedOperation): Promise<void> {
-  const age = Date.now() - Number(localStore.get(LOCK) ?? 0)
-  const isLocked = age >= 0 && age < STORAGE_LOCK_MS
-  if (!isLocked) localStore.set(LOCK, String(Date.now()))
-  try {
-    await operation(isLocked)
-  } finally {
-    if (!isLocked) localStore.set(LOCK, undefined)
-  }
+/** Runs the operation while no other tab does. `hadToWait`: another tab was running it. Without locks, both may do so at once. */
+async function withTabLock(operation: (hadToWait: boolean) => Promise<void>): Promise<void> {
+  const first = await withLock(LOCK, { ifAvailable: true }, () => operation(false))
+  if (first === 'done') return
+  if ((await withLock(LOCK, {}, () => operation(true))) !== 'done') await operation(false)
 }

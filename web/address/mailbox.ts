@@ -1,3 +1,5 @@
+import { parseJson } from '../site/storage.ts'
+
 /** An address of this browser, with its session token. */
 export interface Mailbox {
   email: string
@@ -11,7 +13,7 @@ export const MAX_LIVE = 100
 
 interface Bounds {
   now: number
-  /** Seconds after expiry for which the server reserves an address for its last owner. */
+  /** In seconds after the expiry: until then the last owner can restore the address. */
   cooldown: number
 }
 
@@ -73,14 +75,6 @@ export function parseOldList(text: string | undefined): Mailbox[] {
   return Array.isArray(list) ? list.flatMap((entry) => parseMailbox(entry) ?? []) : []
 }
 
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? 'null')
-  } catch {
-    return undefined
-  }
-}
-
 /** Adds a mailbox at the top or replaces it in place. */
 export function withMailbox(mailboxes: readonly Mailbox[], mailbox: Mailbox): Mailbox[] {
   const index = mailboxes.findIndex(({ email }) => email === mailbox.email)
@@ -135,9 +129,4 @@ export function nameError(typed: string): NameError | undefined {
   if (/[._-]{2}/.test(name)) return 'double'
   if (name.length > MAX_NAME_LENGTH) return 'long'
   return /[._-]$/.test(name) ? 'end' : undefined
-}
-
-/** No error is shown while the next letter may still be typed. */
-export function isUnfinished(error: NameError | undefined): boolean {
-  return error === 'end'
 }

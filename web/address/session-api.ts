@@ -1,32 +1,11 @@
 import { type RequestOptions, readJson, request } from '../site/api-client.ts'
 import { localExpiry, type Mailbox } from './mailbox.ts'
 
-/** By default a random address with the default lifetime. */
-export interface NewMailboxOptions {
-  name?: string | undefined
-  domainId?: number | undefined
-  /** An alias of this Gmail account, or of any. */
-  gmail?: number | 'any' | undefined
-  seconds?: number | undefined
-  /** Addresses or domains, separated by commas. */
-  onlyFrom?: string | undefined
-  maxMessages?: number | undefined
-}
-
 /** All throw ApiError or NetworkError. */
 export const sessionApi = {
-  create(options: NewMailboxOptions): Promise<Mailbox> {
-    const { name, domainId, gmail, seconds, onlyFrom, maxMessages } = options
-    const values = {
-      prefix: name || undefined,
-      domain_id: domainId,
-      ttl: seconds,
-      gmail_auto: gmail === 'any' ? 1 : undefined,
-      use_gmail: typeof gmail === 'number' ? 1 : undefined,
-      gmail_id: typeof gmail === 'number' ? gmail : undefined,
-      only_from: onlyFrom || undefined,
-      max_messages: maxMessages,
-    }
+  /** By default a random address with the default lifetime. Empty parameters are left out. */
+  create(given: Record<string, string> = {}): Promise<Mailbox> {
+    const values = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''))
     return requestMailbox('/api/create-session', { method: 'POST', values })
   },
   extend(token: string, seconds?: number): Promise<Mailbox> {

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { useAction } from '../site/action.tsx'
 import { announce } from '../site/announce.ts'
-import { errorText } from '../site/api-client.ts'
-import { Button, ErrorMessage } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { Button } from '../site/controls.tsx'
+import { ConfirmDialog } from '../site/dialog.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { deleteMailbox } from './actions.ts'
@@ -51,7 +51,7 @@ export function Switcher({ unread }: { unread: ReadonlyMap<string, number> }) {
           </ul>
         </details>
       )}
-      <DeleteDialog />
+      {mailboxToDelete.value && <DeleteDialog mailbox={mailboxToDelete.value} />}
     </>
   )
 }
@@ -92,43 +92,32 @@ function SwitcherRow({ mailbox, unread, onShow }: SwitcherRowProps) {
 }
 
 const mailboxToDelete = signal<Mailbox | undefined>(undefined)
-const deleteError = signal('')
 
-export function confirmDelete(mailbox: Mailbox): void {
-  deleteError.value = ''
+export function confirmDelete(mailbox: Mailbox | undefined): void {
   mailboxToDelete.value = mailbox
 }
 
 /** Asks first, because the mail is deleted too. */
-function DeleteDialog() {
-  const mailbox = mailboxToDelete.value
-  if (!mailbox) return null
-  const close = () => {
-    mailboxToDelete.value = undefined
-  }
+function DeleteDialog({ mailbox }: { mailbox: Mailbox }) {
+  const { error, run } = useAction()
   const confirm = async () => {
-    try {
-      await deleteMailbox(mailbox)
-      close()
-      // The row that opened the dialog is gone. Only after the dialog is closed can anything else take the focus.
-      setTimeout(() => document.getElementById('new-address')?.focus())
-    } catch (error) {
-      deleteError.value = errorText(error)
-    }
+    await deleteMailbox(mailbox)
+    confirmDelete(undefined)
+    // The row that opened the dialog is gone. Only after the dialog is closed can anything else take the focus.
+    setTimeout(() => document.getElementById('new-address')?.focus())
+    return ''
   }
   return (
-    <Dialog title={t('address_delete_title')} onClose={close}>
+    <ConfirmDialog
+      title={t('address_delete_title')}
+      action={t('site_delete')}
+      class="danger"
+      error={error}
+      onConfirm={() => void run(confirm)}
+      onClose={() => confirmDelete(undefined)}
+    >
       <p>{t('address_delete_how', { email: mailbox.email })}</p>
-      <ErrorMessage error={deleteError.value} />
-      <div class="row">
-        <Button class="danger" onClick={() => void confirm()}>
-          {t('site_delete')}
-        </Button>
-        <Button class="plain" onClick={close}>
-          {t('site_cancel')}
-        </Button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

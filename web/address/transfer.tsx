@@ -2,9 +2,8 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { announce } from '../site/announce.ts'
 import { ApiError } from '../site/api-client.ts'
-import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { ConfirmDialog, Dialog } from '../site/dialog.tsx'
 import { loadLanguage, t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { startCountdown } from './countdown.ts'
@@ -99,15 +98,14 @@ export function IncomingTransferDialog() {
   if (!incomingTransfer.value) return null
   const { mailbox, decide } = incomingTransfer.value
   return (
-    <Dialog title={t('address_shared_title')} onClose={() => decide(false)}>
+    <ConfirmDialog
+      title={t('address_shared_title')}
+      action={t('address_shared_open')}
+      onConfirm={() => decide(true)}
+      onClose={() => decide(false)}
+    >
       <p>{t('address_shared_how', { email: mailbox.email })}</p>
-      <div class="row">
-        <Button onClick={() => decide(true)}>{t('address_shared_open')}</Button>
-        <Button class="plain" onClick={() => decide(false)}>
-          {t('site_cancel')}
-        </Button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

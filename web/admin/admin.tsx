@@ -2,18 +2,17 @@ import { effect, signal, useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../site/api-client.ts'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
+import { Button, ErrorMessage, Field, Form, VERBATIM } from '../site/controls.tsx'
 import { language, loadLanguage } from '../site/i18n.ts'
 import { Layout, mountPage } from '../site/layout.tsx'
-import { BlocksView } from './blocks.tsx'
-import { ChecksView } from './checks.tsx'
-import { AccountsView, WebhooksView } from './connections.tsx'
-import { DomainsView } from './domains.tsx'
-import { Field } from './list.tsx'
-import { MailView } from './mail.tsx'
+import { accountsView } from './accounts.tsx'
+import { blocksView } from './blocks.tsx'
+import { checksView } from './checks.tsx'
+import { domainsView } from './domains.tsx'
+import { mailView, OpenMail } from './mail.tsx'
 import { Overview } from './overview.tsx'
-import { SessionsView } from './sessions.tsx'
-import { KeysView, OrdersView } from './shop.tsx'
+import { sessionsView } from './sessions.tsx'
+import { keysView, ordersView } from './shop.tsx'
 import {
   checkSignIn,
   hasExpired,
@@ -25,19 +24,20 @@ import {
   useAction,
 } from './state.ts'
 import { a, followLanguage } from './texts.ts'
+import { webhooksView } from './webhooks.tsx'
 import './admin.css'
 
 const VIEWS = {
   overview: () => <Overview />,
-  domains: () => <DomainsView />,
-  sessions: () => <SessionsView />,
-  mail: (id) => <MailView id={id} />,
-  blocks: () => <BlocksView />,
-  keys: () => <KeysView />,
-  orders: () => <OrdersView />,
-  accounts: () => <AccountsView />,
-  webhooks: () => <WebhooksView />,
-  checks: () => <ChecksView />,
+  domains: domainsView,
+  sessions: sessionsView,
+  mail: (id) => (id === undefined ? mailView() : <OpenMail id={id} />),
+  blocks: blocksView,
+  keys: keysView,
+  orders: ordersView,
+  accounts: accountsView,
+  webhooks: webhooksView,
+  checks: checksView,
 } as const satisfies Record<string, (id: number | undefined) => ComponentChild>
 
 type ViewName = keyof typeof VIEWS
@@ -148,14 +148,7 @@ function SignInForm() {
   }
 
   return (
-    <form
-      class="panel"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        void submit(event.currentTarget)
-      }}
-    >
+    <Form class="panel" onSubmit={(form) => void submit(form)}>
       {hasExpired.value && <p class="notice">{a('admin_expired')}</p>}
       <Field id="token" label={a('admin_token')} hint={a('admin_token_hint')}>
         <input
@@ -176,7 +169,7 @@ function SignInForm() {
       <button type="submit" disabled={isBusy.value}>
         {a('admin_sign_in')}
       </button>
-    </form>
+    </Form>
   )
 }
 

@@ -1,41 +1,144 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Action, ActionButton, type ActionView } from '../site/action.tsx'
+import { Button, ErrorMessage } from '../site/controls.tsx'
+import type { FactList } from '../site/facts.tsx'
 import { t } from '../site/i18n.ts'
-import { type Action, type Loaded, refresh, useAction } from './state.ts'
+import type { ApiResponses } from './api.ts'
+import { DialogForm, FieldForm, type FieldView, type FormValues, type FormView } from './form.tsx'
+import { type EntryOf, entriesOf, type Loaded, refresh, useAction, useLoaded } from './state.ts'
 import { a } from './texts.ts'
 
-interface EntryListProps<T> {
-  label: string
-  loaded: Loaded<unknown>
-  entries: readonly T[] | undefined
-  /** What is shown instead of an empty list. */
-  none?: string
-  /** What the buttons of the entries do. */
-  action?: Action
-  /** Buttons for the whole list. */
-  foot?: ComponentChild
-  keyOf(entry: T): string | number
-  children(entry: T): ComponentChild
+export interface EntryView {
+  /** Unique in the list; by default the name. */
+  key?: string | number
+  /** For screen readers: what its buttons are about. */
+  name: string
+  /** By default the name. */
+  title?: ComponentChild
+  badge?: readonly [text: string, tone: 'good' | 'bad' | 'warn' | ''] | false
+  facts: FactList
+  actions?: readonly (AnyAction | false)[]
+  /** Below. */
+  children?: ComponentChildren
 }
 
-/** The entries of a view, with what is to be said while there are none, and the result of the last action. */
-export function EntryList<T>(props: EntryListProps<T>) {
-  const { label, loaded, entries, none, action, foot, keyOf, children } = props
+/** A form to fill in before the action. */
+export interface FormActionView {
+  text: string
+  form: FormView
+  run(values: FormValues): Promise<string>
+}
+
+interface LinkView {
+  text: string
+  href: string
+}
+
+type AnyAction = ActionView | FormActionView | LinkView
+
+type ListName =
+  | 'accounts'
+  | 'blocks'
+  | 'checks'
+  | 'domains'
+  | 'keys'
+  | 'mail'
+  | 'orders'
+  | 'sessions'
+  | 'webhooks'
+type List<Name extends ListName> = ApiResponses[`GET /admin/api/${Name}`]
+
+interface ListOptions<Name extends ListName> {
+  lead?: string
+  /** Instead of an empty list. */
+  none?: string
+  /** Its parameters that the operator may set; the first one is what to find. */
+  find?: readonly FieldView[]
+  findValues?(values: FormValues): FormValues
+  /** Adds an entry. */
+  add?: FormActionView
+  head?(loaded: Loaded<List<Name>>, action: Action): ComponentChild
+  sort?(entries: EntryOf<List<Name>>[]): EntryOf<List<Name>>[]
+  entry(entry: EntryOf<List<Name>>): EntryView
+  /** For the whole list. */
+  foot?(newest: EntryOf<List<Name>>): ActionView
+}
+
+/** A view of the entries of the endpoint with this name, and what can be done to them. */
+export function listView<Name extends ListName>(name: Name, options: () => ListOptions<Name>) {
+  return () => <ListView name={name} {...options()} />
+}
+
+function ListView<Name extends ListName>(props: ListOptions<Name> & { name: Name }) {
+  const { name, lead, none = a('admin_none'), find, add, head, foot } = props
+  const { findValues = (values) => values, sort = (entries) => entries } = props
+  const [query, setQuery] = useState<FormValues>({})
+  const loaded = useLoaded(`GET /admin/api/${name}` as const, query)
+  const action = useAction(loaded.reload)
+  const entries = loaded.value && sort(entriesOf(loaded.value))
+  const [newest] = entries ?? []
+  const isFound = find?.[0] !== undefined && query[find[0].name] !== undefined
+  // Also finds the same again, which may have changed.
+  const onFind = (values: FormValues) => {
+    setQuery(findValues(values))
+    refresh()
+  }
+  return (
+    <>
+      {lead !== undefined && <p class="soft">{lead}</p>}
+      {(find || add) && (
+        <div class="row admin-tools">
+          {find && (
+            <FieldForm class="row admin-find" fields={find} onSubmit={onFind}>
+              <button type="submit">{a('admin_find')}</button>
+            </FieldForm>
+          )}
+          {add && <DialogForm {...add} action={action} />}
+        </div>
+      )}
+      {head?.(loaded, action)}
+      <EntryList
+        label={a(`admin_view_${name}`)}
+        loaded={loaded}
+        entries={entries?.map(props.entry)}
+        none={isFound ? a('admin_not_found') : none}
+        action={action}
+      >
+        {foot && newest && (
+          <div class="row admin-foot">
+            <ActionButton view={foot(newest)} action={action} />
+          </div>
+        )}
+      </EntryList>
+    </>
+  )
+}
+
+interface EntryListProps {
+  label: string
+  loaded: Loaded<unknown>
+  entries: readonly EntryView[] | undefined
+  none: string
+  action: Action
+  children: ComponentChildren
+}
+
+/** With what is to be said while there are none, and the result of the last action. */
+function EntryList({ label, loaded, entries, none, action, children }: EntryListProps) {
   // An entry that changed meanwhile may be on two pages.
-  const unique = new Map(entries?.map((entry) => [keyOf(entry), entry]))
-  const keptFocus = useKeptFocus(action?.isBusy ?? false)
+  const unique = new Map(entries?.map((entry) => [entry.key ?? entry.name, entry]))
+  const keptFocus = useKeptFocus(action.isBusy)
   return (
     <section class="panel" tabIndex={-1} {...keptFocus}>
       <ErrorMessage error={loaded.error} />
       {!entries && loaded.isLoading && <p class="soft entries-none">{t('site_loading')}</p>}
-      {entries?.length === 0 && <p class="soft entries-none">{none ?? a('admin_none')}</p>}
-      {entries && entries.length > 0 && (
+      {entries?.length === 0 && <p class="soft entries-none">{none}</p>}
+      {unique.size > 0 && (
         <ul class="entries" aria-label={label}>
           {[...unique].map(([key, entry]) => (
             <li key={key} tabIndex={-1}>
-              {children(entry)}
+              <Entry view={entry} action={action} />
             </li>
           ))}
         </ul>
@@ -45,13 +148,11 @@ export function EntryList<T>(props: EntryListProps<T>) {
           {a('admin_more')}
         </Button>
       )}
-      {foot}
-      {action && (
-        <div class="admin-result">
-          <ErrorMessage error={action.error} />
-          <p role="status">{action.message}</p>
-        </div>
-      )}
+      {children}
+      <div class="admin-result">
+        <ErrorMessage error={action.error} />
+        <p role="status">{action.message}</p>
+      </div>
     </section>
   )
 }
@@ -79,23 +180,15 @@ function useKeptFocus(isBusy: boolean) {
   return { ref, onFocusIn }
 }
 
-interface EntryProps {
-  title: ComponentChild
-  badges?: ComponentChildren
-  /** Null: left out. */
-  facts: readonly (readonly [name: string, value: string | number | null])[]
-  /** Buttons. */
-  actions?: ComponentChildren
-  children?: ComponentChildren
-}
-
-export function Entry({ title, badges, facts, actions, children }: EntryProps) {
+function Entry({ view, action }: { view: EntryView; action: Action }) {
+  const { name, title = <bdi dir="ltr">{name}</bdi>, badge, facts, actions = [], children } = view
+  const shown = actions.filter((one) => one !== false)
   return (
     <>
       <div class="entry">
         <div class="entry-text">
           <div class="entry-title">
-            {title} {badges}
+            {title} {badge && <span class={`badge ${badge[1]}`}>{badge[0]}</span>}
           </div>
           <dl class="entry-facts">
             {facts.map(
@@ -111,148 +204,33 @@ export function Entry({ title, badges, facts, actions, children }: EntryProps) {
             )}
           </dl>
         </div>
-        {actions && <div class="row entry-actions">{actions}</div>}
+        {shown.length > 0 && (
+          <div class="row entry-actions">
+            {shown.map((one) => (
+              <AnyActionButton key={one.text} view={one} name={name} action={action} />
+            ))}
+          </div>
+        )}
       </div>
       {children}
     </>
   )
 }
 
-interface FindFormProps {
-  label: string
-  onFind(values: Readonly<Record<string, string>>): void
-  /** More fields. */
-  children?: ComponentChildren
-}
-
-/** Also finds the same again, which may have changed. */
-export function FindForm({ label, onFind, children }: FindFormProps) {
-  const id = useId()
-  return (
-    <form
-      class="row admin-find"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        onFind(textsOf(event.currentTarget))
-        refresh()
-      }}
-    >
-      <Field id={id} label={label}>
-        <input id={id} name="find" type="search" {...VERBATIM} />
-      </Field>
-      {children}
-      <button type="submit">{a('admin_find')}</button>
-    </form>
-  )
-}
-
-interface DialogFormProps {
-  /** Of the button that opens it. */
+function AnyActionButton({
+  view,
+  name,
+  action,
+}: {
+  view: AnyAction
   name: string
-  /** Of the dialog; by default the same. */
-  title?: string
-  submit: string
-  /** Of the list. */
   action: Action
-  /** Returns what was done. */
-  send(form: HTMLFormElement): Promise<string>
-  children: ComponentChildren
-}
-
-/** A button that opens a form. */
-export function DialogForm(props: DialogFormProps) {
-  const { name, title = name } = props
-  const [isOpen, setOpen] = useState(false)
+}) {
+  if ('form' in view) return <DialogForm {...view} action={action} />
+  if ('run' in view) return <ActionButton view={view} name={name} action={action} />
   return (
-    <>
-      <Button class="plain" aria-label={title} onClick={() => setOpen(true)}>
-        {name}
-      </Button>
-      {isOpen && (
-        <Dialog title={title} onClose={() => setOpen(false)}>
-          <OpenForm {...props} close={() => setOpen(false)} />
-        </Dialog>
-      )}
-    </>
+    <a class="button plain" href={view.href} aria-label={`${view.text}: ${name}`}>
+      {view.text}
+    </a>
   )
-}
-
-function OpenForm({ submit, action, send, close, children }: DialogFormProps & { close(): void }) {
-  const { isBusy, error, run } = useAction()
-  return (
-    <form
-      class="stack"
-      noValidate
-      onSubmit={async (event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        let message = ''
-        const isSent = await run(async () => {
-          message = await send(form)
-        })
-        if (!isSent) return
-        close()
-        await action.run(async () => {}, message)
-      }}
-    >
-      {children}
-      <ErrorMessage error={error} />
-      <div class="row">
-        <button type="submit" disabled={isBusy}>
-          {submit}
-        </button>
-        <Button class="plain" onClick={close}>
-          {t('site_cancel')}
-        </Button>
-      </div>
-    </form>
-  )
-}
-
-type Tone = 'good' | 'bad' | 'warn' | ''
-
-export function Badge({ tone = '', children }: { tone?: Tone; children: ComponentChildren }) {
-  return <span class={`badge ${tone}`}>{children}</span>
-}
-
-interface FieldProps {
-  id: string
-  label: string
-  hint?: string
-  children: ComponentChildren
-}
-
-/** The input has the id, and `${id}-hint` describes it. */
-export function Field({ id, label, hint, children }: FieldProps) {
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children}
-      {hint !== undefined && (
-        <p id={`${id}-hint`} class="soft">
-          {hint}
-        </p>
-      )}
-    </div>
-  )
-}
-
-export function Tick(props: { name: string; label: string; checked?: boolean }) {
-  return (
-    <label class="tick">
-      <input type="checkbox" name={props.name} defaultChecked={props.checked ?? false} />
-      {props.label}
-    </label>
-  )
-}
-
-/** The trimmed texts of a form; empty ones are left out. */
-export function textsOf(form: HTMLFormElement): Record<string, string> {
-  const texts = [...new FormData(form)].map(([name, text]) => [name, String(text).trim()] as const)
-  return Object.fromEntries(texts.filter(([, text]) => text !== ''))
-}
-
-export function isTicked(form: HTMLFormElement, name: string): boolean {
-  return new FormData(form).has(name)
 }

@@ -1,66 +1,52 @@
 import { useState } from 'preact/hooks'
-import { formatSize } from '../../src/shared/format-size.ts'
 import { ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
-import { PLOTS, Plot } from './plot.tsx'
-import { RANGES, type Range } from './plot-data.ts'
-import { type Response, useLoaded } from './state.ts'
-import { a } from './texts.ts'
+import type { Figures } from './api.ts'
+import { SeriesPlot } from './series.tsx'
+import { useLoaded } from './state.ts'
+import { a, sizeText } from './texts.ts'
 import './overview.css'
 
-type Status = Response<'GET /admin/api/overview'>
+const RANGES = ['1h', '24h', '30d'] as const
 
 export function Overview() {
-  const { value, error, isLoading } = useLoaded('GET /admin/api/overview')
+  const [range, setRange] = useState<(typeof RANGES)[number]>('1h')
+  const { value, error, isLoading } = useLoaded('GET /admin/api/overview', { range })
   return (
     <>
       <p class="soft">{a('admin_privacy')}</p>
       <ErrorMessage error={error} />
       {!value && isLoading && <p class="soft">{t('site_loading')}</p>}
-      {value && <Attention status={value} />}
-      {value?.figures && <Tiles figures={value.figures} />}
-      <Traffic />
-    </>
-  )
-}
-
-function Traffic() {
-  const [range, setRange] = useState<Range>('1h')
-  return (
-    <section class="stack" aria-label={a('admin_traffic')}>
-      <fieldset class="row admin-period">
-        <legend class="unseen">{a('admin_period')}</legend>
-        {RANGES.map((one) => (
-          <label key={one} class="tick">
-            <input
-              type="radio"
-              name="range"
-              checked={one === range}
-              onChange={() => setRange(one)}
-            />
-            {a(`admin_period_${one}`)}
-          </label>
-        ))}
-      </fieldset>
-      <div class="admin-plots">
-        {PLOTS.map((name) => (
-          <Plot key={name} name={name} range={range} />
-        ))}
-      </div>
-    </section>
-  )
-}
-
-/** What stops mail, and what does not stop it but should not stay. */
-function Attention({ status: { fault, warnings } }: { status: Status }) {
-  return (
-    <>
-      {fault !== null && <p class="notice bad">{a('admin_fault', { reason: fault })}</p>}
-      {warnings.map((warning) => (
+      {value && value.fault !== null && (
+        <p class="notice bad">{a('admin_fault', { reason: value.fault })}</p>
+      )}
+      {value?.warnings.map((warning) => (
         <p key={warning} class="notice" lang="en" dir="ltr">
           {warning}
         </p>
       ))}
+      {value?.figures && <Tiles figures={value.figures} />}
+      <section class="stack" aria-label={a('admin_traffic')}>
+        <fieldset class="row admin-period">
+          <legend class="unseen">{a('admin_period')}</legend>
+          {RANGES.map((one) => (
+            <label key={one} class="tick">
+              <input
+                type="radio"
+                name="range"
+                checked={one === range}
+                onChange={() => setRange(one)}
+              />
+              {a(`admin_period_${one}`)}
+            </label>
+          ))}
+        </fieldset>
+        <div class="admin-plots" aria-busy={isLoading}>
+          {value?.series.map((series) => (
+            <SeriesPlot key={series.name} series={series} />
+          ))}
+        </div>
+      </section>
     </>
   )
 }
@@ -74,7 +60,7 @@ interface Tile {
   view?: string
 }
 
-function Tiles({ figures }: { figures: NonNullable<Status['figures']> }) {
+function Tiles({ figures }: { figures: Figures }) {
   return (
     <ul class="tiles" aria-label={a('admin_view_overview')}>
       {tilesOf(figures).map(({ name, value, more = '', isBad = false, view }) => {
@@ -101,35 +87,18 @@ function Tiles({ figures }: { figures: NonNullable<Status['figures']> }) {
   )
 }
 
-interface Health {
-  all: number
-  failing: number
-  warnings?: number
-}
-
 /** First what is stored, then what may fail. */
-function tilesOf(figures: NonNullable<Status['figures']>): Tile[] {
-  const { sessions, stored_bytes: bytes, pool, operator_mail: mail, domains } = figures
-  const count = (number: number) => number.toLocaleString(language.value)
-  const size = (bytes: number) => formatSize(bytes, language.value)
-  const health = ({ all, failing, warnings = 0 }: Health) => {
-    const warned = warnings > 0 ? a('admin_some_warnings', { some: warnings }) : undefined
-    const more = failing > 0 ? a('admin_some_failing', { some: failing }) : warned
-    return {
-      value: count(all),
-      more: all === 0 ? '' : (more ?? a('admin_all_well')),
-      isBad: failing > 0,
-    }
-  }
+function tilesOf(figures: Figures): Tile[] {
+  const { pool, operator_mail: mail, domains } = figures
   const inactive = domains.all - domains.active
   return [
-    { name: a('admin_plot_sessions'), value: count(sessions), view: 'sessions' },
-    { name: a('admin_plot_stored_bytes'), value: size(bytes) },
-    { name: a('admin_pool'), value: count(pool.messages), more: size(pool.bytes) },
+    { name: a('admin_plot_sessions'), value: count(figures.sessions), view: 'sessions' },
+    { name: a('admin_plot_stored_bytes'), value: sizeText(figures.stored_bytes) },
+    { name: a('admin_pool'), value: count(pool.messages), more: sizeText(pool.bytes) },
     {
       name: a('admin_view_mail'),
       value: count(mail.messages),
-      more: size(mail.bytes),
+      more: sizeText(mail.bytes),
       view: 'mail',
     },
     {
@@ -138,8 +107,22 @@ function tilesOf(figures: NonNullable<Status['figures']>): Tile[] {
       more: inactive === 0 ? '' : a('admin_some_inactive', { some: inactive }),
       view: 'domains',
     },
-    { name: a('admin_view_accounts'), ...health(figures.gmail_accounts), view: 'accounts' },
-    { name: a('admin_view_webhooks'), ...health(figures.webhooks), view: 'webhooks' },
-    { name: a('admin_view_checks'), ...health(figures.checks), view: 'checks' },
+    healthTile('accounts', figures.gmail_accounts),
+    healthTile('webhooks', figures.webhooks),
+    healthTile('checks', figures.checks),
   ]
+}
+
+function healthTile(
+  view: 'accounts' | 'webhooks' | 'checks',
+  { all, failing, warnings = 0 }: { all: number; failing: number; warnings?: number },
+): Tile {
+  const tile = { name: a(`admin_view_${view}`), value: count(all), view, isBad: failing > 0 }
+  if (failing > 0) return { ...tile, more: a('admin_some_failing', { some: failing }) }
+  if (warnings > 0) return { ...tile, more: a('admin_some_warnings', { some: warnings }) }
+  return { ...tile, more: all === 0 ? '' : a('admin_all_well') }
+}
+
+function count(number: number): string {
+  return number.toLocaleString(language.value)
 }

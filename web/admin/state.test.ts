@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
-import { entryCount, nextOf, readEntries, readMore } from './pages.ts'
+import { expect, test } from 'vitest'
+import { entriesOf, nextOf, readEntries } from './state.ts'
 
 /** An API with this many entries, and the limits it was called with. */
 function api(count: number) {
   const limits: number[] = []
   return {
     limits,
-    async read({ limit, before = '0' }: { limit: number; before?: string }) {
-      assert.ok(limit >= 1 && limit <= 1_000)
+    async read({ limit = 50, before = '0' }: { limit?: number; before?: string }) {
+      expect(limit >= 1 && limit <= 1_000).toBe(true)
       limits.push(limit)
       const start = Number(before)
       const end = Math.min(start + limit, count)
@@ -21,27 +20,24 @@ function api(count: number) {
 test('the pages of a list of 10,001 entries are appended in order, each requested once', async () => {
   const { read, limits } = api(10_001)
   let value = await readEntries(read, 0)
-  assert.deepEqual([value.keys.length, limits], [50, [50]])
-  for (let before = nextOf(value); before !== undefined; before = nextOf(value)) {
-    value = await readMore(read, value, before)
+  expect([value.keys.length, limits]).toEqual([50, [50]])
+  while (nextOf(value) !== undefined) {
+    value = await readEntries(read, value.keys.length + 200, value)
   }
-  assert.deepEqual(
-    value.keys,
-    Array.from({ length: 10_001 }, (_, at) => at),
-  )
-  assert.equal(limits.length, 51)
+  expect(value.keys).toEqual(Array.from({ length: 10_001 }, (_, at) => at))
+  expect(limits).toHaveLength(51)
 })
 
 test('a list of 50 entries has no next page, one of 51 has', async () => {
-  assert.equal(nextOf(await readEntries(api(50).read, 0)), undefined)
-  assert.equal(nextOf(await readEntries(api(51).read, 0)), '50')
+  expect(nextOf(await readEntries(api(50).read, 0))).toBeUndefined()
+  expect(nextOf(await readEntries(api(51).read, 0))).toBe('50')
 })
 
 test('a reload returns as many entries as were shown', async () => {
   const { read, limits } = api(10_001)
-  assert.equal(entryCount(await readEntries(read, 2_250)), 2_250)
-  assert.deepEqual(limits, [1_000, 1_000, 250])
-  assert.equal(entryCount(await readEntries(api(3).read, 2_250)), 3)
+  expect(entriesOf(await readEntries(read, 2_250))).toHaveLength(2_250)
+  expect(limits).toEqual([1_000, 1_000, 250])
+  expect(entriesOf(await readEntries(api(3).read, 2_250))).toHaveLength(3)
 })
 
 test('what is not a list is read once', async () => {
@@ -51,5 +47,5 @@ test('what is not a list is read once', async () => {
     reads += 1
     return value
   }
-  assert.deepEqual([await readEntries(read, 0), reads], [value, 1])
+  expect([await readEntries(read, 0), reads]).toEqual([value, 1])
 })

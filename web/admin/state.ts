@@ -1,10 +1,8 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Action, useAction as useSiteAction } from '../site/action.tsx'
 import { ApiError, type RequestOptions, requestJson } from '../site/api-client.ts'
 import type { ApiResponses } from './api.ts'
-import { entryCount, nextOf, readEntries, readMore } from './pages.ts'
-
-export type Response<Name extends keyof ApiResponses> = ApiResponses[Name]
 
 /** Undefined until the first response. */
 export const isSignedIn = signal<boolean | undefined>(undefined)
@@ -61,9 +59,10 @@ export function shownError(error: unknown): unknown {
   return error instanceof ApiError && error.status === 503 ? error.message : error
 }
 
-export async function signOut(): Promise<void> {
-  await call('POST /admin/api/sign-out')
+export async function signOut(): Promise<string> {
+  const { message } = await call('POST /admin/api/sign-out')
   isSignedIn.value = false
+  return message
 }
 
 const refreshes = signal(0)
@@ -77,11 +76,13 @@ export interface Loaded<T> {
   value: T | undefined
   error: unknown
   isLoading: boolean
-  /** Of a list, as many entries as are shown. */
+  /** Reloads as many entries of a list as are shown. */
   reload(): Promise<void>
   /** Appends the next page of a list. Undefined if there is none. */
   showMore: (() => void) | undefined
 }
+
+const NEXT_COUNT = 200
 
 /** What an endpoint returns, loaded when the values change. The response to earlier values is dropped. */
 export function useLoaded<Name extends keyof ApiResponses>(
@@ -116,47 +117,73 @@ export function useLoaded<Name extends keyof ApiResponses>(
   }
 
   const { value } = state
-  const shown = value && state.key === key ? entryCount(value) : 0
-  const reload = () => load(() => readEntries(read, shown))
+  const shown = value ? entriesOf(value).length : 0
+  const reload = () => load(() => readEntries(read, state.key === key ? shown : 0))
   useEffect(() => void reload(), [key, refreshes.value])
-  const next = value && nextOf(value)
-  const showMore = value && next ? () => void load(() => readMore(read, value, next)) : undefined
+  const more = () => void load(() => readEntries(read, shown + NEXT_COUNT, value))
+  const showMore = value && nextOf(value) !== undefined ? more : undefined
   return { value, error: state.error ?? '', isLoading, reload, showMore }
 }
 
-export interface Action {
-  isBusy: boolean
-  error: unknown
-  /** What was done last; empty if it failed. */
-  message: string
-  /** True if it succeeded; then `done` is called. */
-  run(operation: () => Promise<unknown>, message?: string): Promise<boolean>
+// Lists of the API come in pages: `next` is the cursor of the next one.
+
+/** Limits of the API, by default and at most. */
+const FIRST_LIMIT = 50
+const MAX_LIMIT = 1_000
+
+type Page = { limit?: number; before?: string }
+
+/** At least as many entries as `count`, in as few requests as possible, after those of `start`. What is not a list is read once. */
+export async function readEntries<T extends object>(
+  read: (page: Page) => Promise<T>,
+  count: number,
+  start?: T,
+): Promise<T> {
+  let value = start
+  do {
+    const missing = Math.min(count - (value ? entriesOf(value).length : 0), MAX_LIMIT)
+    const before = value && nextOf(value)
+    const page = await read({
+      ...(missing > FIRST_LIMIT || before !== undefined ? { limit: missing } : {}),
+      ...(before !== undefined && { before }),
+    })
+    value = value ? append(value, page) : page
+  } while (entriesOf(value).length < count && nextOf(value) !== undefined)
+  return value
 }
 
-/** One change at a time. */
-export function useAction(done: () => Promise<unknown> = async () => {}): Action {
-  const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>('')
-  const [message, setMessage] = useState('')
-  return {
-    isBusy,
-    error,
-    message,
-    async run(operation, result = '') {
-      setBusy(true)
-      setError('')
-      setMessage('')
-      try {
-        await operation()
-        await done()
-        setMessage(result)
-        return true
-      } catch (fault) {
-        setError(shownError(fault))
-        return false
-      } finally {
-        setBusy(false)
-      }
-    },
+/** Undefined at the end of a list. */
+export function nextOf(value: object): string | undefined {
+  return 'next' in value && typeof value.next === 'string' ? value.next : undefined
+}
+
+/** What a response lists: its only array. */
+export type EntryOf<T> = {
+  [Name in keyof T]: T[Name] extends readonly (infer Entry extends object)[] ? Entry : never
+}[keyof T]
+
+export function entriesOf<T extends object>(value: T): EntryOf<T>[] {
+  return Object.values(value).find(Array.isArray) ?? []
+}
+
+function append<T extends object>(value: T, page: T): T {
+  const entries = entriesOf(value)
+  const fields = Object.entries(page).map(([name, added]) => [
+    name,
+    Array.isArray(added) ? [...entries, ...added] : added,
+  ])
+  return Object.fromEntries(fields) as T
+}
+
+/** One change at a time; `done` is called after each. */
+export function useAction(done = async () => {}): Action {
+  return useSiteAction({ done, shown: shownError })
+}
+
+/** An operation that calls an endpoint. */
+export function calling(name: keyof ApiResponses, values: Values, done: string) {
+  return async () => {
+    await call(name, values)
+    return done
   }
 }

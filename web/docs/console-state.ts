@@ -9,50 +9,47 @@ export type ConsoleState = ReturnType<typeof createConsoleState>
 /** A stream may stay open for days. */
 const MAX_EVENTS = 200
 
+interface Progress {
+  phase: 'ready' | 'waiting' | 'streaming' | 'stopped' | 'over'
+  outcome?: ApiResponse
+  events: readonly string[]
+  fault?: unknown
+}
+
 /** The state of one console. */
 export function createConsoleState(operation: Operation) {
   const values = signal<Readonly<Record<string, string>>>({})
-  const outcome = signal<ApiResponse | undefined>(undefined)
-  const events = signal<readonly string[]>([])
-  const phase = signal<'ready' | 'waiting' | 'streaming' | 'stopped' | 'over'>('ready')
-  const fault = signal<unknown>(undefined)
+  const progress = signal<Progress>({ phase: 'ready', events: [] })
   let running: AbortController | undefined
+
+  function update(changed: Partial<Progress>): void {
+    progress.value = { ...progress.value, ...changed }
+  }
 
   async function send(): Promise<void> {
     running?.abort()
     const current = new AbortController()
     running = current
-    outcome.value = undefined
-    events.value = []
-    fault.value = undefined
-    phase.value = 'waiting'
+    progress.value = { phase: 'waiting', events: [] }
     try {
-      outcome.value = await sendRequest(request(), current.signal)
-      await readStream(outcome.value, current)
-    } catch (problem) {
+      const outcome = await sendRequest(request(), current.signal)
+      const { body } = outcome
+      update({ outcome, phase: body.kind === 'stream' ? 'streaming' : 'ready' })
+      if (body.kind !== 'stream') return
+      for await (const text of body.events) {
+        if (current.signal.aborted) return
+        update({ events: [...progress.value.events, text].slice(-MAX_EVENTS) })
+      }
+      update({ phase: 'over' })
+    } catch (fault) {
       // Stopped, or superseded by the next request.
-      if (current.signal.aborted) return
-      fault.value = problem
-      phase.value = 'ready'
+      if (!current.signal.aborted) update({ fault, phase: 'ready' })
     }
-  }
-
-  async function readStream({ body }: ApiResponse, mine: AbortController): Promise<void> {
-    if (body.kind !== 'stream') {
-      phase.value = 'ready'
-      return
-    }
-    phase.value = 'streaming'
-    for await (const text of body.events) {
-      if (mine.signal.aborted) return
-      events.value = [...events.value, text].slice(-MAX_EVENTS)
-    }
-    phase.value = 'over'
   }
 
   function stop(): void {
     running?.abort()
-    phase.value = 'stopped'
+    update({ phase: 'stopped' })
   }
 
   function request(): ApiRequest {
@@ -63,7 +60,7 @@ export function createConsoleState(operation: Operation) {
     values.value = { ...values.value, [name]: value }
   }
 
-  return { operation, values, outcome, events, phase, fault, send, stop, request, give }
+  return { operation, values, progress, send, stop, request, give }
 }
 
 /** Credentials are shared by all consoles and forgotten when the tab is closed. */

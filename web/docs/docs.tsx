@@ -6,7 +6,7 @@ import { SecretSample } from '../key/secrets.tsx'
 import { errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { ConfirmDialog } from '../site/dialog.tsx'
 import { language, t } from '../site/i18n.ts'
 import { enhancePage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
@@ -26,8 +26,8 @@ export function Console({ operation }: { operation: Operation }) {
   const [isConfirming, setConfirming] = useState(false)
   useEffect(() => () => trial.stop(), [trial])
   const danger = CONFIRMATIONS[operation.id]
-  const { phase, fault } = trial
-  const busy = phase.value === 'waiting' || phase.value === 'streaming'
+  const { phase, fault } = trial.progress.value
+  const busy = phase === 'waiting' || phase === 'streaming'
   return (
     <form
       class="panel console"
@@ -65,17 +65,24 @@ export function Console({ operation }: { operation: Operation }) {
         {operation.isCharged && <span class="soft">{t('docs_cost')}</span>}
       </div>
       <p class="soft console-state" role="status">
-        {phaseText(phase.value)}
+        {phaseText(phase)}
       </p>
-      <ErrorMessage error={fault.value} />
+      <ErrorMessage error={fault} />
       <ResponseView trial={trial} />
       <CurlCommand trial={trial} />
       {isConfirming && danger && (
         <ConfirmDialog
-          danger={danger}
+          title={t('docs_confirm')}
+          action={t('docs_send')}
+          class="danger"
+          onConfirm={() => {
+            setConfirming(false)
+            void trial.send()
+          }}
           onClose={() => setConfirming(false)}
-          onSend={() => void trial.send()}
-        />
+        >
+          <p>{t(danger)}</p>
+        </ConfirmDialog>
       )}
     </form>
   )
@@ -88,7 +95,7 @@ const CONFIRMATIONS: Record<string, keyof Catalogue> = {
   claim: 'docs_confirm_claim',
 }
 
-function phaseText(phase: ConsoleState['phase']['value']): string {
+function phaseText(phase: ConsoleState['progress']['value']['phase']): string {
   if (phase === 'waiting') return t('docs_waiting')
   if (phase === 'streaming') return t('docs_stream_open')
   if (phase === 'stopped') return t('docs_stopped')
@@ -103,34 +110,6 @@ function CurlCommand({ trial }: { trial: ConsoleState }) {
       <summary>{t('docs_curl')}</summary>
       <SecretSample text={line} secret={getSecret(operation.auth)} label={t('docs_curl_label')} />
     </details>
-  )
-}
-
-interface ConfirmDialogProps {
-  danger: keyof Catalogue
-  onClose(): void
-  onSend(): void
-}
-
-function ConfirmDialog({ danger, onClose, onSend }: ConfirmDialogProps) {
-  return (
-    <Dialog title={t('docs_confirm')} onClose={onClose}>
-      <p>{t(danger)}</p>
-      <div class="row">
-        <Button
-          class="danger"
-          onClick={() => {
-            onClose()
-            onSend()
-          }}
-        >
-          {t('docs_send')}
-        </Button>
-        <Button class="quiet" onClick={onClose}>
-          {t('site_cancel')}
-        </Button>
-      </div>
-    </Dialog>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
-import { Button, VERBATIM } from '../site/controls.tsx'
+import { Button, Field, Select, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { Operation, Parameter } from './request.ts'
@@ -18,8 +18,7 @@ const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
 export function CredentialField({ id, opens }: { id: string; opens: Credential }) {
   const mailbox = opens === 'token' ? inboxMailbox() : undefined
   return (
-    <div class="field">
-      <label for={id}>{t(CREDENTIAL_LABELS[opens])}</label>
+    <Field id={id} label={t(CREDENTIAL_LABELS[opens])}>
       <div class="row">
         <input
           id={id}
@@ -40,7 +39,7 @@ export function CredentialField({ id, opens }: { id: string; opens: Credential }
           {t('docs_remembered')}
         </span>
       )}
-    </div>
+    </Field>
   )
 }
 
@@ -58,13 +57,15 @@ interface ParameterProps {
 }
 
 export function ParameterField({ id, field, trial }: ParameterProps) {
+  const label = (
+    <>
+      <code>{field.name}</code> {field.required && <em>{t('docs_required')}</em>}
+    </>
+  )
   return (
-    <div class="field">
-      <label for={id}>
-        <code>{field.name}</code> {field.required && <em>{t('docs_required')}</em>}
-      </label>
+    <Field id={id} label={label}>
       <ParameterInput id={id} field={field} trial={trial} />
-    </div>
+    </Field>
   )
 }
 
@@ -72,17 +73,9 @@ function ParameterInput({ id, field, trial }: ParameterProps) {
   const { name, kind, required, minimum, maximum } = field
   const value = trial.values.value[name] ?? ''
   if (kind === 'flag') {
-    return (
-      <select
-        id={id}
-        value={value}
-        onChange={({ currentTarget }) => trial.give(name, currentTarget.value)}
-      >
-        <option value="">{t('docs_not_set')}</option>
-        <option value="1">1</option>
-        <option value="0">0</option>
-      </select>
-    )
+    const options = [['', t('docs_not_set')] as const, ['1', '1'] as const, ['0', '0'] as const]
+    const onChoose = (chosen: string) => trial.give(name, chosen)
+    return <Select id={id} value={value} options={options} onChoose={onChoose} />
   }
   return (
     <input

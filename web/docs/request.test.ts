@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openapi } from '../../src/http/docs/openapi.ts'
 import { documentedRoutes } from '../../src/http/routes.ts'
 import { type ApiDocument, curlCommand, operationOf, requestOf } from './request.ts'
@@ -8,7 +7,7 @@ const api = JSON.parse(JSON.stringify(openapi(documentedRoutes))) as ApiDocument
 
 function operation(call: string) {
   const found = operationOf(api, call)
-  assert.ok(found, call)
+  expect(found, call).toBeTruthy()
   return found
 }
 
@@ -26,8 +25,8 @@ describe('an operation', () => {
   ] as const) {
     test(`${call} has its fields, and its credential apart`, () => {
       const found = operation(call)
-      assert.equal(found.auth, opens)
-      assert.equal(found.fields.map(({ name }) => name).join(' '), fields)
+      expect(found.auth).toBe(opens)
+      expect(found.fields.map(({ name }) => name).join(' ')).toBe(fields)
     })
   }
 
@@ -35,11 +34,11 @@ describe('an operation', () => {
     const streams = documentedRoutes
       .map(({ method, path }) => `${method} ${path}`)
       .filter((call) => operationOf(api, call)?.isStream)
-    assert.deepEqual(streams, ['GET /api/events'])
+    expect(streams).toStrictEqual(['GET /api/events'])
   })
 
   test('an operation whose body no form can send has no console', () => {
-    assert.equal(operationOf(api, 'POST /api/stripe/webhook'), undefined)
+    expect(operationOf(api, 'POST /api/stripe/webhook')).toBeUndefined()
   })
 
   test('every other operation has one', () => {
@@ -52,7 +51,7 @@ describe('an operation', () => {
 describe('a request', () => {
   test('a token is sent as Bearer, never in the URL', () => {
     const request = requestOf(operation('GET /api/check-mail'), { limit: ' 5 ', wait: '' }, 'TOKEN')
-    assert.deepEqual(request, {
+    expect(request).toStrictEqual({
       method: 'GET',
       path: '/api/check-mail?limit=5',
       headers: { Authorization: 'Bearer TOKEN' },
@@ -62,21 +61,22 @@ describe('a request', () => {
 
   test('a key is sent as APIKey', () => {
     const { headers, path } = requestOf(operation('GET /emails'), { to: 'a+b@x.test' }, 'KEY')
-    assert.deepEqual([headers, path], [{ APIKey: 'KEY' }, '/emails?to=a%2Bb%40x.test'])
+    expect([headers, path]).toStrictEqual([{ APIKey: 'KEY' }, '/emails?to=a%2Bb%40x.test'])
   })
 
   test('a POST sends its fields as a form, without empty ones', () => {
     const values = { prefix: 'ann', ttl: '', APIKey: 'KEY' }
     const { form, path, headers } = requestOf(operation('POST /api/create-session'), values, '')
-    assert.deepEqual(
-      [String(form), path, headers],
-      ['prefix=ann', '/api/create-session', { APIKey: 'KEY' }],
-    )
+    expect([String(form), path, headers]).toStrictEqual([
+      'prefix=ann',
+      '/api/create-session',
+      { APIKey: 'KEY' },
+    ])
   })
 
   test('path parameters are encoded', () => {
     const { path } = requestOf(operation('GET /api/orders/{id}'), { id: '../x?y#z' }, '')
-    assert.equal(path, '/api/orders/..%2Fx%3Fy%23z')
+    expect(path).toBe('/api/orders/..%2Fx%3Fy%23z')
   })
 })
 
@@ -88,8 +88,7 @@ describe('as a curl command', () => {
       'https://m.example',
       found.isStream,
     )
-    assert.equal(
-      line,
+    expect(line).toBe(
       `curl \\\n  -H 'Authorization: Bearer T' \\\n  'https://m.example/api/check-mail?limit=5'`,
     )
   })
@@ -97,16 +96,14 @@ describe('as a curl command', () => {
   test('a POST with a quote in a value', () => {
     const found = operation('POST /api/create-session')
     const line = curlCommand(requestOf(found, { prefix: `o'b c` }, ''), 'https://m.example', false)
-    assert.equal(
-      line,
+    expect(line).toBe(
       `curl -X POST \\\n  -d 'prefix=o%27b+c' \\\n  https://m.example/api/create-session`,
     )
   })
 
   test('the live stream, unbuffered', () => {
     const found = operation('GET /api/events')
-    assert.match(
-      curlCommand(requestOf(found, {}, ''), 'https://m.example', found.isStream),
+    expect(curlCommand(requestOf(found, {}, ''), 'https://m.example', found.isStream)).toMatch(
       /^curl -N /,
     )
   })

@@ -1,12 +1,12 @@
-import { useEffect, useState } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
+import { useObjectUrl } from '../key/secrets.tsx'
 import { Button } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
 import type { ApiResponse, ResponseBody } from './send-request.ts'
 
-export function ResponseView({ trial: { outcome, events } }: { trial: ConsoleState }) {
-  const found = outcome.value
+export function ResponseView({ trial }: { trial: ConsoleState }) {
+  const { outcome: found, events } = trial.progress.value
   if (!found) return null
   const good = found.status < 400
   return (
@@ -20,7 +20,7 @@ export function ResponseView({ trial: { outcome, events } }: { trial: ConsoleSta
         <span class="soft">{t('docs_duration', { time: found.tookMs })}</span>
       </p>
       <Headers headers={found.headers} />
-      {found.body.kind === 'stream' ? <Events texts={events.value} /> : <Body body={found.body} />}
+      {found.body.kind === 'stream' ? <Events texts={events} /> : <Body body={found.body} />}
     </section>
   )
 }
@@ -95,14 +95,8 @@ function UseSecretButton({ opens, secret }: { opens: 'token' | 'key'; secret: st
 }
 
 function File({ blob, name }: { blob: Blob; name: string }) {
-  const [url, setUrl] = useState('')
-  useEffect(() => {
-    const made = URL.createObjectURL(blob)
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [blob])
   return (
-    <a class="button plain" href={url} download={name}>
+    <a class="button plain" href={useObjectUrl(blob)} download={name}>
       {t('docs_save', { name, size: formatSize(blob.size, language.value) })}
     </a>
   )

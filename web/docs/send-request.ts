@@ -1,4 +1,4 @@
-import { NetworkError, rejectInvalidSecrets } from '../site/api-client.ts'
+import { chunksOf, NetworkError, rejectInvalidSecrets } from '../site/api-client.ts'
 import type { ApiRequest } from './request.ts'
 
 export interface ApiResponse {
@@ -46,8 +46,8 @@ export async function sendRequest(request: ApiRequest, signal: AbortSignal): Pro
 async function bodyOf(response: Response): Promise<ResponseBody> {
   const type = response.headers.get('content-type') ?? ''
   const disposition = response.headers.get('content-disposition') ?? ''
-  if (response.body && type.startsWith('text/event-stream')) {
-    return { kind: 'stream', events: eventTexts(response.body) }
+  if (type.startsWith('text/event-stream')) {
+    return { kind: 'stream', events: eventTexts(response) }
   }
   if (disposition.startsWith('attachment')) {
     return { kind: 'file', blob: await response.blob(), name: filenameOf(disposition) }
@@ -75,14 +75,11 @@ function filenameOf(disposition: string): string {
 }
 
 /** Each event as it was sent, without the heartbeat comments. */
-async function* eventTexts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = body.getReader()
+async function* eventTexts(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return
-    const blocks = `${rest}${decoder.decode(value, { stream: true })}`.split('\n\n')
+  for await (const chunk of chunksOf(response)) {
+    const blocks = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n\n')
     rest = blocks.pop() ?? ''
     yield* blocks.filter((block) => block !== '' && !block.startsWith(':'))
   }

@@ -38,7 +38,7 @@ export function moveCursor(step: 1 | -1): void {
   }
 }
 
-/** Of the current row. */
+/** Toggles the selection of the current row. */
 export function toggleSelected(): void {
   const id = currentId()
   if (id !== undefined) setSelected(id, !selected.value.has(id))

@@ -1,51 +1,54 @@
-import { batch, computed, signal } from '@preact/signals'
+import { batch, computed, effect } from '@preact/signals'
 import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import { ApiError, requestJson } from '../site/api-client.ts'
 import { localStore } from '../site/storage.ts'
-import { type Deletion, parseIds } from './message-list.ts'
-import { deleting, isMailboxFull, isTruncated, messageStore, messages } from './messages.ts'
+import { type Deletion, parseDeletions } from './message-list.ts'
+import {
+  deletions,
+  isMailboxFull,
+  isTruncated,
+  messageStore,
+  messages,
+  type PageDeletion,
+} from './messages.ts'
 import { delay, retryDelaySeconds } from './sync/retry.ts'
-import { pollNow } from './sync/transport.ts'
+import { pollNow } from './sync/stream.ts'
 
 const UNDO_MS = 8_000
 
 /** Sent to the server when the time to undo is over. */
-const undoable = signal<readonly Deletion[]>([])
-export const undoableCount = computed(() => undoable.value.flatMap(({ ids }) => ids).length)
-export const isAllUndoable = computed(() =>
-  undoable.value.some(({ upToId }) => upToId !== undefined),
-)
-export const failedDeletions = signal<readonly Deletion[]>([])
+export const undoable = computed(() => deletions.value.filter((one) => one.state === 'undoable'))
+export const failed = computed(() => deletions.value.filter((one) => one.state === 'failed'))
 
-const inFlight = new Set<Deletion>()
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Hides messages at once and deletes them when the time to undo is over. */
-export function deleteMessages(ids: readonly number[]): void {
+export function deleteMessages(ids: readonly number[], upToId?: number): void {
   const token = currentMailbox.value?.token
-  if (token && ids.length > 0) start({ token, ids })
+  if (!token || ids.length === 0) return
+  const deletion = {
+    token,
+    ids,
+    ...(upToId !== undefined && { upToId }),
+    state: 'undoable',
+  } as const
+  deletions.value = [...without(failed.value), deletion]
+  resumeUndo()
 }
 
 /** Every message of the mailbox, except those that arrive from now on. */
 export function deleteAllMessages(): void {
-  const token = currentMailbox.value?.token
   const ids = messages.value.map(({ id }) => id)
-  if (token && ids.length > 0) start({ token, ids, upToId: Math.max(...ids) })
+  deleteMessages(ids, Math.max(...ids))
 }
 
-function start(deletion: Deletion): void {
-  batch(() => {
-    hide([deletion])
-    undoable.value = [...undoable.value, deletion]
-    failedDeletions.value = []
-  })
-  resumeUndo()
+function without(some: readonly Deletion[]): PageDeletion[] {
+  return deletions.value.filter((one) => !some.includes(one))
 }
 
 export function undo(): void {
   clearTimeout(timer)
-  unhide(undoable.value)
-  undoable.value = []
+  deletions.value = without(undoable.value)
 }
 
 /** While the pointer or the focus is on the button. */
@@ -55,60 +58,44 @@ export function pauseUndo(): void {
 
 export function resumeUndo(): void {
   clearTimeout(timer)
-  if (undoable.value.length === 0) return
-  timer = setTimeout(() => {
-    sendAll(undoable.value)
-    undoable.value = []
-  }, UNDO_MS)
+  if (undoable.value.length > 0) timer = setTimeout(() => storeAndSend(undoable.value), UNDO_MS)
 }
 
-export function retryFailed(): void {
-  const failed = failedDeletions.value
-  batch(() => {
-    failedDeletions.value = []
-    hide(failed)
-  })
-  sendAll(failed)
-}
-
-function hide(deletions: readonly Deletion[]): void {
-  deleting.value = deleting.value.union(new Set(deletions))
-}
-
-function unhide(deletions: readonly Deletion[]): void {
-  deleting.value = deleting.value.difference(new Set(deletions))
+/** Also those that failed. */
+export function storeAndSend(some: readonly Deletion[]): void {
+  pendingDeletions.add(some)
+  sendAll(some)
 }
 
 // The limit of the API.
 const MAX_IDS = 500
 
 /** One request for all messages of a mailbox. */
-function sendAll(deletions: readonly Deletion[]): void {
-  pendingDeletions.add(deletions)
-  for (const [token, some] of Map.groupBy(deletions, (one) => one.token)) {
-    for (const one of some.filter(({ upToId }) => upToId !== undefined)) void send(one)
-    const single = some.filter(({ upToId }) => upToId === undefined)
-    const ids = single.flatMap((one) => one.ids)
-    for (let at = 0; at < ids.length; at += MAX_IDS) {
-      const part = { token, ids: ids.slice(at, at + MAX_IDS) }
-      hide([part])
-      void send(part)
-    }
-    unhide(single)
-  }
+function sendAll(some: readonly Deletion[]): void {
+  const parts = [...Map.groupBy(some, ({ token }) => token)].flatMap(([token, ofMailbox]) => {
+    const ids = ofMailbox.flatMap((one) => (one.upToId === undefined ? one.ids : []))
+    return [
+      ...ofMailbox.filter(({ upToId }) => upToId !== undefined),
+      ...Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, part) => ({
+        token,
+        ids: ids.slice(part * MAX_IDS, (part + 1) * MAX_IDS),
+      })),
+    ]
+  })
+  const sent = parts.map((part): PageDeletion => ({ ...part, state: 'sending' }))
+  deletions.value = [...without(some), ...sent]
+  for (const one of sent) void send(one)
 }
 
-async function send(deletion: Deletion): Promise<void> {
-  inFlight.add(deletion)
+async function send(deletion: PageDeletion): Promise<void> {
   const isDeleted = await deleteWithRetry(deletion)
-  inFlight.delete(deletion)
-  pendingDeletions.remove([deletion])
+  pendingDeletions.remove(deletion)
   const isHere = deletion.token === currentMailbox.value?.token
   batch(() => {
-    if (!isDeleted) failedDeletions.value = [...failedDeletions.value, deletion]
     // Another mailbox is listed anew when it is shown again.
-    else if (isHere) messageStore.remove(deletion)
-    unhide([deletion])
+    if (isDeleted && isHere) messageStore.remove(deletion)
+    const rest = without([deletion])
+    deletions.value = isDeleted ? rest : [...rest, { ...deletion, state: 'failed' }]
   })
   // There may be room again, or older messages to list.
   if (isHere && (isTruncated.value || isMailboxFull.value)) await pollNow().catch(() => undefined)
@@ -116,26 +103,28 @@ async function send(deletion: Deletion): Promise<void> {
 
 /** Deletions are carried out even if the page is reloaded, closed or crashes before all were sent. */
 export function startDeletions(): void {
-  resumePending()
+  // Tokens of mailboxes that are removed from this browser do not stay here.
+  effect(() => pendingDeletions.set(pendingDeletions.list()))
+  const resume = () => {
+    deletions.value = failed.value
+    sendAll(pendingDeletions.list())
+  }
+  resume()
   addEventListener('pagehide', () => {
-    const rest = [...inFlight, ...undoable.value]
-    // We do not see the responses, so the next visit sends these again.
-    pendingDeletions.add(rest)
-    for (const one of rest) requestDeletion(one, true).catch(() => undefined)
     clearTimeout(timer)
-    undoable.value = []
+    // We do not see the responses, so the next visit sends these again.
+    pendingDeletions.add(undoable.value)
+    const rest = without(failed.value)
+    for (const one of rest) requestDeletion(one, true).catch(() => undefined)
+    deletions.value = [
+      ...failed.value,
+      ...rest.map((one) => ({ ...one, state: 'sending' as const })),
+    ]
   })
   // Restored from the back/forward cache.
   addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) resumePending()
+    if (persisted) resume()
   })
-}
-
-/** Hides and sends what is still to be deleted. */
-function resumePending(): void {
-  const pending = pendingDeletions.list()
-  hide(pending)
-  sendAll(pending)
 }
 
 const MAX_TRIES = 6
@@ -165,50 +154,30 @@ async function requestDeletion(deletion: Deletion, keepalive = false): Promise<v
 }
 
 const STORAGE_KEY = 'deleting'
-const STORAGE_KEY_ALL = 'deleting all'
+/** Version 0.3. */
+const OLD_STORAGE_KEY = 'deleting all'
 
 /**
  * Deletions that the server has not confirmed yet. They survive a reload and a crash. Tabs share them: sending one twice
  * does no harm.
  */
 const pendingDeletions = {
-  list(): Deletion[] {
-    const ids = parseIds(localStore.get(STORAGE_KEY))
-    const all = parseIds(localStore.get(STORAGE_KEY_ALL))
-    return mailboxes.value.flatMap(({ email, token }) => [
-      ...(ids[email]?.length ? [{ token, ids: ids[email] }] : []),
-      ...(all[email] ?? []).map((upToId) => ({ token, ids: [], upToId })),
-    ])
+  list: () =>
+    parseDeletions(localStore.get(STORAGE_KEY), localStore.get(OLD_STORAGE_KEY), mailboxes.value),
+  set(all: readonly Deletion[]): void {
+    const text = JSON.stringify(all, ['token', 'ids', 'upToId'])
+    localStore.set(STORAGE_KEY, all.length > 0 ? text : undefined)
+    localStore.set(OLD_STORAGE_KEY, undefined)
   },
-  add(deletions: readonly Deletion[]): void {
-    updatePending(deletions, (ids, more) => ids.union(more))
+  add(some: readonly Deletion[]): void {
+    pendingDeletions.set([...pendingDeletions.list(), ...some])
   },
-  remove(deletions: readonly Deletion[]): void {
-    updatePending(deletions, (ids, less) => ids.difference(less))
+  remove({ token, ids, upToId }: Deletion): void {
+    const rest = pendingDeletions.list().flatMap((one): Deletion[] => {
+      if (one.token !== token || one.upToId !== upToId) return [one]
+      const left = upToId === undefined ? one.ids.filter((id) => !ids.includes(id)) : []
+      return left.length > 0 ? [{ token, ids: left }] : []
+    })
+    pendingDeletions.set(rest)
   },
-}
-
-type Ids = ReadonlySet<number>
-type Step = (ids: Ids, changed: Ids) => Ids
-
-function updatePending(deletions: readonly Deletion[], step: Step): void {
-  if (deletions.length === 0) return
-  const single = deletions.filter(({ upToId }) => upToId === undefined)
-  updateStored(STORAGE_KEY, single, step)
-  const all = deletions.flatMap(({ token, upToId }) =>
-    upToId === undefined ? [] : [{ token, ids: [upToId] }],
-  )
-  updateStored(STORAGE_KEY_ALL, all, step)
-}
-
-/** Drops addresses that this browser no longer has: their mail is deleted or out of reach. */
-function updateStored(name: string, deletions: readonly Deletion[], step: Step): void {
-  const before = parseIds(localStore.get(name))
-  const after = mailboxes.value.flatMap(({ email, token }) => {
-    const changed = deletions.filter((one) => one.token === token).flatMap(({ ids }) => ids)
-    const ids = [...step(new Set(before[email]), new Set(changed))]
-    return ids.length > 0 ? [[email, ids] as const] : []
-  })
-  const text = JSON.stringify(Object.fromEntries(after))
-  localStore.set(name, after.length > 0 ? text : undefined)
 }

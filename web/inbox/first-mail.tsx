@@ -1,6 +1,7 @@
-import { useSignal } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import { isExampleAddress } from '../../src/shared/site.ts'
 import type { Mailbox } from '../address/mailbox.ts'
+import { useAction } from '../site/action.tsx'
 import { requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
@@ -40,37 +41,28 @@ interface TestMailProps {
 const RESEND_MS = 60_000
 
 function TestMail({ token, isMain }: TestMailProps) {
-  const phase = useSignal<'ready' | 'sending' | 'sent'>('ready')
-  const error = useSignal<unknown>('')
+  const { isBusy, error, run } = useAction()
+  const [isSent, setSent] = useState(false)
   const send = async () => {
-    if (token === undefined) return
-    phase.value = 'sending'
-    error.value = ''
-    try {
-      await requestJson('/api/send-test', { method: 'POST', token })
-      phase.value = 'sent'
-      setTimeout(() => {
-        phase.value = 'ready'
-      }, RESEND_MS)
-    } catch (failure) {
-      error.value = failure
-      phase.value = 'ready'
-    }
+    await requestJson('/api/send-test', { method: 'POST', ...(token && { token }) })
+    setSent(true)
+    setTimeout(() => setSent(false), RESEND_MS)
+    return ''
   }
   return (
     <>
       <Button
         icon="letter"
         class={isMain ? '' : 'plain'}
-        disabled={token === undefined || phase.value !== 'ready'}
-        onClick={() => void send()}
+        disabled={token === undefined || isBusy || isSent}
+        onClick={() => void run(send)}
       >
         {t('inbox_test_mail')}
       </Button>
       <p class="soft" role="status">
-        {phase.value === 'sent' && t('inbox_test_sent')}
+        {isSent && t('inbox_test_sent')}
       </p>
-      <ErrorMessage error={error.value} />
+      <ErrorMessage error={error} />
     </>
   )
 }

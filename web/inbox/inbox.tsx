@@ -8,7 +8,7 @@ import { messages } from './messages.ts'
 import { startNotifications, startUnreadTitle } from './notifications.ts'
 import { isAlone, isReading, startHistory } from './open-message.ts'
 import { otherUnread, startOtherUnread } from './other-unread.ts'
-import { EmptyState, ListHeader, Panes } from './panes.tsx'
+import { EmptyState, Panes } from './panes.tsx'
 import { startSearch } from './search.ts'
 import { Privacy, Settings, ShortcutHelp } from './settings.tsx'
 import { startShortcuts } from './shortcuts.ts'
@@ -42,7 +42,7 @@ function Inbox() {
           <div class="inbox-screen">
             <AddressBar isCompact={isReading.value} unread={otherUnread.value} />
             <section id="messages" class="messages" aria-labelledby="messages-title" tabIndex={-1}>
-              {messages.value.length > 0 ? <Panes /> : <EmptyInbox />}
+              {messages.value.length > 0 ? <Panes /> : <EmptyState />}
             </section>
           </div>
           <Settings />
@@ -51,15 +51,6 @@ function Inbox() {
         <Toasts />
         <ShortcutHelp />
       </Layout>
-    </>
-  )
-}
-
-function EmptyInbox() {
-  return (
-    <>
-      <ListHeader />
-      <EmptyState />
     </>
   )
 }

@@ -1,5 +1,4 @@
-import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
@@ -17,7 +16,7 @@ import {
   visibleMessages,
 } from './messages.ts'
 import { openedMessage } from './open-message.ts'
-import { MessageRow, type RowProps } from './row.tsx'
+import { MessageRow } from './row.tsx'
 import './list.css'
 import { Icon } from '../site/icon.tsx'
 
@@ -42,7 +41,6 @@ function Rows() {
   const rows = visibleMessages.value
   const openId = openedMessage.value?.id
   const [drawn, draw] = useState(STEP)
-  const rowOf = useCachedRows()
   useEffect(() => {
     if (drawn >= rows.length) return undefined
     return whenIdle(() => draw(drawn + STEP))
@@ -56,37 +54,17 @@ function Rows() {
         moveCursor(event.key === 'ArrowDown' ? 1 : -1)
       }}
     >
-      {rows.slice(0, drawn).map((message) =>
-        rowOf({
-          message,
-          isUnread: !readIds.value.has(message.id),
-          isSelected: selected.value.has(message.id),
-          isOpen: message.id === openId,
-        }),
-      )}
+      {/* A component that reads signals, and a row reads texts, is rendered again only if its properties differ. */}
+      {rows.slice(0, drawn).map((message) => (
+        <MessageRow
+          key={message.id}
+          message={message}
+          isUnread={!readIds.value.has(message.id)}
+          isSelected={selected.value.has(message.id)}
+          isOpen={message.id === openId}
+        />
+      ))}
     </ul>
-  )
-}
-
-/** Returns the same VNode for unchanged props, so that Preact skips the row. */
-function useCachedRows(): (props: RowProps) => VNode {
-  const { current: cache } = useRef(new Map<number, { props: RowProps; row: VNode }>())
-  return (props) => {
-    const { id } = props.message
-    const cached = cache.get(id)
-    if (cached && isSameRow(cached.props, props)) return cached.row
-    const row = <MessageRow key={id} {...props} />
-    cache.set(id, { props, row })
-    return row
-  }
-}
-
-function isSameRow(one: RowProps, other: RowProps): boolean {
-  return (
-    one.message === other.message &&
-    one.isUnread === other.isUnread &&
-    one.isSelected === other.isSelected &&
-    one.isOpen === other.isOpen
   )
 }
 
@@ -112,7 +90,7 @@ function NoMatches() {
   )
 }
 
-export function Toolbar() {
+function Toolbar() {
   const count = selected.value.size
   return (
     <div class="tools">

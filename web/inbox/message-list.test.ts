@@ -1,12 +1,12 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
-import type { MessageSummary } from '../site/api-client.ts'
+import { describe, expect, test } from 'vitest'
+import type { MessageSummary } from '../site/api.ts'
 import {
   arrivals,
   EMPTY_LIST,
   MAX_LISTED,
   type MessageList,
   matchesQuery,
+  parseDeletions,
   parseIds,
   withIds,
   withMessage,
@@ -34,13 +34,13 @@ describe('an added message', () => {
     ['is last if it is the oldest', [9, 7], 5, [9, 7, 5]],
     ['is listed once if its event is repeated', [9, 5, 1], 5, [9, 5, 1]],
   ] as const) {
-    test(name, () => assert.deepEqual(ids(withMessage(listed(...before), message(id))), after))
+    test(name, () => expect(ids(withMessage(listed(...before), message(id)))).toStrictEqual(after))
   }
 
   test('does not come back after it was deleted', () => {
     const without5 = without(listed(9, 5), { ids: [5] })
-    assert.deepEqual(ids(withMessage(without5, message(5))), [9])
-    assert.deepEqual(ids(withSnapshot(without5, [message(9), message(5)], NONE)), [9])
+    expect(ids(withMessage(without5, message(5)))).toStrictEqual([9])
+    expect(ids(withSnapshot(without5, [message(9), message(5)], NONE))).toStrictEqual([9])
   })
 
   for (const [name, deletion] of [
@@ -50,53 +50,58 @@ describe('an added message', () => {
     test(`is never listed if it was deleted ${name} before the first list arrived`, () => {
       const empty = without(EMPTY_LIST, deletion)
       const late = [message(9), message(5), message(3)]
-      assert.deepEqual(ids(withSnapshot(empty, late, NONE)), [9])
-      assert.deepEqual(ids(withMessage(empty, message(5))), [])
+      expect(ids(withSnapshot(empty, late, NONE))).toStrictEqual([9])
+      expect(ids(withMessage(empty, message(5)))).toStrictEqual([])
       const again = without(empty, { ids: [], upToId: 1 })
-      assert.deepEqual(ids(withSnapshot(again, late, NONE)), [9])
+      expect(ids(withSnapshot(again, late, NONE))).toStrictEqual([9])
     })
   }
 
   test('is replaced by an update', () => {
     const { rows } = withUpdate(listed(9, 5), message(5, 'new subject'))
-    assert.deepEqual(
-      rows.map(({ subject }) => subject),
-      ['mail 9', 'new subject'],
-    )
+    expect(rows.map(({ subject }) => subject)).toStrictEqual(['mail 9', 'new subject'])
   })
 
   test('is not added by an update', () => {
-    assert.deepEqual(ids(withUpdate(listed(9), message(5))), [9])
+    expect(ids(withUpdate(listed(9), message(5)))).toStrictEqual([9])
   })
 })
 
 describe('a snapshot', () => {
   test('removes messages that it lacks and adds new ones', () => {
-    assert.deepEqual(ids(withSnapshot(listed(9, 5, 3), [message(11), message(9)], NONE)), [11, 9])
+    expect(ids(withSnapshot(listed(9, 5, 3), [message(11), message(9)], NONE))).toStrictEqual([
+      11, 9,
+    ])
   })
 
   test('does not remove messages added since it was requested', () => {
     const after = withSnapshot(listed(12, 9, 5), [message(9)], new Set([12]))
-    assert.deepEqual(ids(after), [12, 9])
+    expect(ids(after)).toStrictEqual([12, 9])
+  })
+
+  test('does not overwrite a message that was updated since it was requested', () => {
+    const before = withUpdate(listed(9, 5), message(5, 'new subject'))
+    const { rows } = withSnapshot(before, [message(9, 'also new'), message(5)], new Set([5]))
+    expect(rows.map(({ subject }) => subject)).toStrictEqual(['also new', 'new subject'])
   })
 
   test('older than another one does not bring back what that one removed', () => {
     const newer = withSnapshot(listed(9, 5), [message(9)], NONE)
-    assert.deepEqual(ids(withSnapshot(newer, [message(9), message(5)], NONE)), [9])
+    expect(ids(withSnapshot(newer, [message(9), message(5)], NONE))).toStrictEqual([9])
   })
 
   test('that is truncated says nothing about older messages', () => {
     const list = Array.from({ length: MAX_LISTED }, (_, index) => message(1_000 - index))
     const after = withSnapshot(listed(7), list, NONE)
-    assert.equal(after.rows.length, MAX_LISTED)
-    assert.deepEqual(ids(withMessage(after, message(7))).at(-1), 7)
+    expect(after.rows.length).toBe(MAX_LISTED)
+    expect(ids(withMessage(after, message(7))).at(-1)).toStrictEqual(7)
   })
 
   test('keeps the object of an unchanged row', () => {
     const before = listed(9, 5)
     const { rows } = withSnapshot(before, [message(9), message(5, 'new subject')], NONE)
-    assert.equal(rows[0], before.rows[0])
-    assert.equal(rows[1]?.subject, 'new subject')
+    expect(rows[0]).toBe(before.rows[0])
+    expect(rows[1]?.subject).toBe('new subject')
   })
 
   for (const [name, length, truncated] of [
@@ -105,19 +110,16 @@ describe('a snapshot', () => {
   ] as const) {
     test(name, () => {
       const list = Array.from({ length }, (_, index) => message(length - index))
-      assert.equal(withSnapshot(EMPTY_LIST, list, NONE).truncated, truncated)
+      expect(withSnapshot(EMPTY_LIST, list, NONE).truncated).toBe(truncated)
     })
   }
 })
 
 test('arrivals are messages newer than any seen before', () => {
   const arrived = arrivals(listed(5, 3), listed(9, 7, 5, 4, 3))
-  assert.deepEqual(
-    arrived.map(({ id }) => id),
-    [9, 7],
-  )
-  assert.deepEqual(arrivals(listed(5, 3), listed(3)), [])
-  assert.deepEqual(arrivals(without(listed(9, 3), { ids: [9, 3] }), listed(7)), [])
+  expect(arrived.map(({ id }) => id)).toStrictEqual([9, 7])
+  expect(arrivals(listed(5, 3), listed(3))).toStrictEqual([])
+  expect(arrivals(without(listed(9, 3), { ids: [9, 3] }), listed(7))).toStrictEqual([])
 })
 
 const MESSAGE = {
@@ -142,11 +144,11 @@ describe('a search', () => {
     ['does not match across two fields', 'zürichnews', false],
     ['for spaces matches everything', '  ', true],
   ] as const) {
-    test(name, () => assert.equal(matchesQuery(MESSAGE, query), found))
+    test(name, () => expect(matchesQuery(MESSAGE, query)).toBe(found))
   }
 
   test('for "null" does not match a missing code', () => {
-    assert.equal(matchesQuery({ ...MESSAGE, code: null }, 'null'), false)
+    expect(matchesQuery({ ...MESSAGE, code: null }, 'null')).toBe(false)
   })
 })
 
@@ -165,18 +167,56 @@ describe('stored ids', () => {
       { [ANN]: [3] },
     ],
   ] as const) {
-    test(name, () => assert.deepEqual(parseIds(text), ids))
+    test(name, () => expect(parseIds(text)).toStrictEqual(ids))
+  }
+})
+
+describe('stored deletions', () => {
+  const mailboxes = [
+    { email: ANN, token: 'a' },
+    { email: BOB, token: 'b' },
+  ]
+  for (const [name, text, textOfAll, deletions] of [
+    ['are empty at first', undefined, undefined, []],
+    ['are empty if the JSON is invalid', '[{', '{', []],
+    [
+      'are ids of a mailbox, or all up to an id',
+      '[{"token":"a","ids":[3,1]},{"token":"b","ids":[],"upToId":7}]',
+      undefined,
+      [
+        { token: 'a', ids: [3, 1] },
+        { token: 'b', ids: [], upToId: 7 },
+      ],
+    ],
+    [
+      'leave out addresses that this browser no longer has, and whatever is not a deletion',
+      '[{"token":"c","ids":[3]},null,5,{"ids":[3]},{"token":"a"},{"token":"a","ids":["x"]},' +
+        '{"token":"b","ids":[3],"upToId":"7"},{"token":"b","ids":[],"upToId":1.5}]',
+      '[7]',
+      [],
+    ],
+    [
+      'of version 0.3 are ids by address',
+      '{"ann@box.test":[3,1],"old@box.test":[2]}',
+      '{"bob@box.test":[7],"old@box.test":[9]}',
+      [
+        { token: 'a', ids: [3, 1] },
+        { token: 'b', ids: [], upToId: 7 },
+      ],
+    ],
+  ] as const) {
+    test(name, () => expect(parseDeletions(text, textOfAll, mailboxes)).toStrictEqual(deletions))
   }
 })
 
 test('an id is stored once', () => {
   const once = withIds({}, { email: ANN, ids: [5] }, [ANN])
-  assert.deepEqual(withIds(once, { email: ANN, ids: [5, 6] }, [ANN]), { [ANN]: [5, 6] })
+  expect(withIds(once, { email: ANN, ids: [5, 6] }, [ANN])).toStrictEqual({ [ANN]: [5, 6] })
 })
 
 test('ids of removed addresses are dropped', () => {
   const before = { [BOB]: [1], 'old@box.test': [2] }
-  assert.deepEqual(withIds(before, { email: ANN, ids: [3] }, [ANN, BOB]), {
+  expect(withIds(before, { email: ANN, ids: [3] }, [ANN, BOB])).toStrictEqual({
     [ANN]: [3],
     [BOB]: [1],
   })
@@ -185,6 +225,6 @@ test('ids of removed addresses are dropped', () => {
 test('past the limit the oldest ids are dropped', () => {
   const ids = Array.from({ length: 1_200 }, (_, index) => index)
   const stored = withIds({}, { email: ANN, ids }, [ANN])[ANN]
-  assert.equal(stored?.length, 1_000)
-  assert.equal(stored?.[0], 200)
+  expect(stored?.length).toBe(1_000)
+  expect(stored?.[0]).toBe(200)
 })

@@ -1,4 +1,5 @@
-import type { MessageSummary } from '../site/api-client.ts'
+import type { MessageSummary } from '../site/api.ts'
+import { parseJson } from '../site/storage.ts'
 
 /** The API's limit, and what we request. */
 export const MAX_LISTED = 500
@@ -73,37 +74,37 @@ function isDeleted({ deletedIds, deletedUpToId }: MessageList, id: number): bool
 }
 
 /**
- * Applies the server's list, which is as old as the request. Messages in `addedMeanwhile` were added since then: they are
- * not deleted because the list lacks them.
+ * Applies the server's list, which is as old as the request. Messages in `changedMeanwhile` were added or updated since
+ * then: the list neither deletes nor overwrites them.
  */
 export function withSnapshot(
   list: MessageList,
   snapshot: readonly MessageSummary[],
-  addedMeanwhile: ReadonlySet<number>,
+  changedMeanwhile: ReadonlySet<number>,
 ): MessageList {
   const { rows } = list
   const truncated = snapshot.length >= MAX_LISTED
   const oldestListed = truncated ? (snapshot.at(-1)?.id ?? 0) : 0
   const listedIds = new Set(snapshot.map(({ id }) => id))
   const missing = rows.filter(({ id }) => !listedIds.has(id))
-  const added = missing.filter(({ id }) => addedMeanwhile.has(id))
-  const removed = missing.filter(({ id }) => !addedMeanwhile.has(id) && id > oldestListed)
+  const added = missing.filter(({ id }) => changedMeanwhile.has(id))
+  const removed = missing.filter(({ id }) => !changedMeanwhile.has(id) && id > oldestListed)
   const after = without(list, { ids: removed.map(({ id }) => id) })
   const before = new Map(rows.map((row) => [row.id, row]))
   const listed = snapshot
     .filter(({ id }) => !isDeleted(after, id))
-    .map((row) => reuseEqual(before.get(row.id), row))
+    .map((row) => {
+      const known = before.get(row.id)
+      // An unchanged row stays the same object, so that it is not rendered again.
+      const isEqual = JSON.stringify(known) === JSON.stringify(row)
+      return known && (isEqual || changedMeanwhile.has(row.id)) ? known : row
+    })
   return {
     ...after,
     rows: [...added, ...listed].sort((a, b) => b.id - a.id),
     newest: Math.max(list.newest, snapshot[0]?.id ?? 0),
     truncated,
   }
-}
-
-/** The same object for an unchanged row, so that it is not rendered again. */
-function reuseEqual(before: MessageSummary | undefined, row: MessageSummary): MessageSummary {
-  return before && JSON.stringify(before) === JSON.stringify(row) ? before : row
 }
 
 /** Messages newer than any that `before` has ever had. */
@@ -133,18 +134,40 @@ const MAX_IDS = 1_000
 
 /** Ignores whatever is not ours. */
 export function parseIds(text: string | undefined): IdsByAddress {
-  let value: unknown
-  try {
-    value = JSON.parse(text ?? '{}')
-  } catch {
-    return {}
-  }
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
   return Object.fromEntries(
     Object.entries(value).flatMap(([email, ids]) =>
       Array.isArray(ids) ? [[email, ids.filter((id) => Number.isSafeInteger(id))]] : [],
     ),
   )
+}
+
+/**
+ * Deletions in the mailboxes that this browser has; ignores whatever is not ours. Version 0.3 stored ids by address, and
+ * those of `upToId` apart: `textOfAll`.
+ */
+export function parseDeletions(
+  text: string | undefined,
+  textOfAll: string | undefined,
+  mailboxes: readonly { email: string; token: string }[],
+): Deletion[] {
+  const value = parseJson(text)
+  const [ids, all] = [parseIds(text), parseIds(textOfAll)]
+  return [
+    ...(Array.isArray(value) ? value.filter(isDeletion) : []),
+    ...mailboxes.flatMap(({ email, token }) => [
+      ...(ids[email]?.length ? [{ token, ids: ids[email] }] : []),
+      ...(all[email] ?? []).map((upToId) => ({ token, ids: [], upToId })),
+    ]),
+  ].filter((deletion) => mailboxes.some(({ token }) => token === deletion.token))
+}
+
+function isDeletion(value: unknown): value is Deletion {
+  if (typeof value !== 'object' || value === null) return false
+  const { token, ids, upToId = 0 } = value as Partial<Record<keyof Deletion, unknown>>
+  const isList = Array.isArray(ids) && ids.every((id) => Number.isSafeInteger(id))
+  return typeof token === 'string' && isList && Number.isSafeInteger(upToId)
 }
 
 /** Adds ids to one address and drops those of addresses that this browser no longer has. */

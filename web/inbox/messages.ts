@@ -1,6 +1,6 @@
 import { batch, computed, signal } from '@preact/signals'
 import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
-import type { MessageSummary } from '../site/api-client.ts'
+import type { MessageList as Listed, MessageSummary } from '../site/api.ts'
 import { localStore } from '../site/storage.ts'
 import {
   arrivals,
@@ -18,11 +18,10 @@ import {
   withUpdate,
 } from './message-list.ts'
 
-/** How the page receives mail now: by stream, long poll or poll. `until`: time of the next attempt, as of Date.now(). */
+/** How the page receives mail now: by stream (live) or by polling (looking). `until`: time of the next attempt, as of Date.now(). */
 export type ConnectionStatus =
   | { kind: 'starting' }
   | { kind: 'live' }
-  | { kind: 'waiting' }
   | { kind: 'looking'; seconds: number }
   | { kind: 'offline' | 'unreachable' | 'limited'; until: number }
   | { kind: 'ended' }
@@ -35,11 +34,16 @@ export const isLoaded = signal(false)
 export const isMailboxFull = signal(false)
 /** The mailbox has older messages that are not listed. */
 export const isTruncated = computed(() => messageList.value.truncated)
+export interface PageDeletion extends Deletion {
+  state: 'undoable' | 'sending' | 'failed'
+}
+
 /** Deleted by the user, not yet by the server; of all mailboxes. */
-export const deleting = signal<ReadonlySet<Deletion>>(new Set())
+export const deletions = signal<readonly PageDeletion[]>([])
 const deletingHere = computed(() => {
   const token = currentMailbox.value?.token
-  return [...deleting.value].filter((one) => one.token === token).map(isDeletedBy)
+  const isHidden = (one: PageDeletion) => one.token === token && one.state !== 'failed'
+  return deletions.value.filter(isHidden).map(isDeletedBy)
 })
 export const searchQuery = signal('')
 export const isSearching = computed(() => searchQuery.value.trim() !== '')
@@ -66,8 +70,10 @@ export const visibleMessages = computed(() => {
 
 /** Called with new messages; not with those that were there when the page was opened. */
 export const arrivalListeners = new Set<(messages: MessageSummary[]) => void>()
-/** For each running poll, the ids added since it was sent. */
+/** For each running poll, the ids that the stream has added or updated since it was sent. */
 const activePolls = new Set<Set<number>>()
+let sentPolls = 0
+let newestApplied = 0
 
 /** The messages of the current mailbox, as stream and polls report them. */
 export const messageStore = {
@@ -84,25 +90,31 @@ export const messageStore = {
   },
   add(message: MessageSummary): void {
     updateList((before) => withMessage(before, message))
+    markChanged(message)
   },
   update(message: MessageSummary): void {
     updateList((before) => withUpdate(before, message))
+    markChanged(message)
   },
   remove(deleted: DeletedMessages): void {
     updateList((before) => without(before, deleted))
   },
-  /** Call before requesting a list; pass the result to `setSnapshot` with the response, and to `endPoll` in any case. */
-  beginPoll(): Set<number> {
-    const addedMeanwhile = new Set<number>()
-    activePolls.add(addedMeanwhile)
-    return addedMeanwhile
-  },
-  setSnapshot(list: readonly MessageSummary[], addedMeanwhile: Set<number>): void {
-    updateList((before) => withSnapshot(before, list, addedMeanwhile))
-    isLoaded.value = true
-  },
-  endPoll(addedMeanwhile: Set<number>): void {
-    activePolls.delete(addedMeanwhile)
+  /** Applies the list that is requested here, unless it is unchanged, another mailbox is shown by then, or a later one was faster. */
+  async poll(requestList: () => Promise<Listed | undefined>, ended: AbortSignal): Promise<void> {
+    const changedMeanwhile = new Set<number>()
+    activePolls.add(changedMeanwhile)
+    sentPolls += 1
+    const number = sentPolls
+    try {
+      const list = await requestList()
+      if (!list || ended.aborted || number < newestApplied) return
+      newestApplied = number
+      updateList((before) => withSnapshot(before, list.messages, changedMeanwhile))
+      isLoaded.value = true
+      isMailboxFull.value = list.full === true
+    } finally {
+      activePolls.delete(changedMeanwhile)
+    }
   },
 }
 
@@ -111,12 +123,12 @@ function updateList(step: (before: MessageList) => MessageList): void {
   const after = step(before)
   if (after === before) return
   messageList.value = after
-  const idsBefore = new Set(before.rows.map(({ id }) => id))
-  for (const { id } of after.rows) {
-    if (!idsBefore.has(id)) for (const addedMeanwhile of activePolls) addedMeanwhile.add(id)
-  }
   const arrived = isLoaded.value ? arrivals(before, after) : []
   if (arrived.length > 0) for (const listener of arrivalListeners) listener(arrived)
+}
+
+function markChanged({ id }: MessageSummary): void {
+  for (const changedMeanwhile of activePolls) changedMeanwhile.add(id)
 }
 
 const STORAGE_KEY = 'read'
@@ -127,7 +139,7 @@ export function readIdsOf(email: string): readonly number[] {
   return readByAddress.value[email] ?? []
 }
 
-/** Of the current mailbox. */
+/** Ids read in the current mailbox. */
 export const readIds = computed(() => new Set(readIdsOf(currentMailbox.value?.email ?? '')))
 export const unreadCount = computed(
   () => messages.value.filter(({ id }) => !readIds.value.has(id)).length,

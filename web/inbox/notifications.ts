@@ -1,17 +1,16 @@
 import { effect, signal } from '@preact/signals'
 import { displaySender } from '../../src/shared/sender-display.ts'
 import { announceQuietly } from '../site/announce.ts'
-import type { MessageSummary } from '../site/api-client.ts'
+import type { MessageSummary } from '../site/api.ts'
 import { language, t } from '../site/i18n.ts'
 import { localStore } from '../site/storage.ts'
 import { arrivalListeners, unreadCount } from './messages.ts'
 
 export const soundOn = signal(localStore.get('sound') === 'on')
-export const notificationsOn = signal(
-  localStore.get('notes') === 'on' && permission() === 'granted',
+/** On, off, or why they cannot be on: by the browser's settings, or because it shows none from a page. */
+export const notifications = signal<'on' | 'off' | 'blocked' | 'unsupported'>(
+  localStore.get('notes') === 'on' && permission() === 'granted' ? 'on' : 'off',
 )
-/** Why they cannot be enabled: by the browser's settings, or because it shows none from a page. */
-export const notificationsProblem = signal<'blocked' | 'unsupported' | undefined>(undefined)
 
 export function setSound(on: boolean): void {
   soundOn.value = on
@@ -21,11 +20,10 @@ export function setSound(on: boolean): void {
 
 /** Asks for the browser's permission if need be. */
 export async function setNotifications(on: boolean): Promise<void> {
-  const allowed = on && (await requestPermission()) === 'granted'
-  const isShown = allowed && tryNotification()
-  notificationsProblem.value = on && !isShown ? (allowed ? 'unsupported' : 'blocked') : undefined
-  notificationsOn.value = isShown
-  localStore.set('notes', isShown ? 'on' : undefined)
+  const isAllowed = on && (await requestPermission()) === 'granted'
+  if (isAllowed) notifications.value = tryNotification() ? 'on' : 'unsupported'
+  else notifications.value = on ? 'blocked' : 'off'
+  localStore.set('notes', notifications.value === 'on' ? 'on' : undefined)
 }
 
 /** False in Chrome on Android, which allows them only from a service worker. */
@@ -45,7 +43,8 @@ export function startNotifications(): void {
   let chimedAt = 0
   arrivalListeners.add((messages) => {
     announceQuietly(arrivalText(messages))
-    if (notificationsOn.value && document.visibilityState === 'hidden') showNotification(messages)
+    if (notifications.value === 'on' && document.visibilityState === 'hidden')
+      showNotification(messages)
     if (!soundOn.value || Date.now() - chimedAt < CHIME_INTERVAL_MS) return
     chimedAt = Date.now()
     chime()
@@ -87,7 +86,7 @@ function showNotification(messages: readonly MessageSummary[]): void {
   } catch {
     // It was turned on with another browser, or by an earlier version of the page.
     void setNotifications(false)
-    notificationsProblem.value = 'unsupported'
+    notifications.value = 'unsupported'
   }
 }
 

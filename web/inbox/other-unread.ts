@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox, mailboxes, markExpired } from '../address/mailboxes.ts'
-import type { ApiResponses } from '../site/api.ts'
+import type { MessageList } from '../site/api.ts'
 import { ApiError, NetworkError, readJson, request } from '../site/api-client.ts'
 import { readIdsOf } from './messages.ts'
 
@@ -59,7 +59,7 @@ async function check(mailbox: Mailbox): Promise<void> {
       headers: before?.etag ? { 'if-none-match': before.etag } : {},
     })
     if (response.status === 304) return
-    const { messages } = await readJson<ApiResponses['GET /api/check-mail']>(response)
+    const { messages } = await readJson<MessageList>(response)
     const entry = { ids: messages.map(({ id }) => id), etag: response.headers.get('etag') ?? '' }
     listed.value = new Map([...listed.peek(), [email, entry]])
   } catch (error) {

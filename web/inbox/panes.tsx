@@ -44,7 +44,7 @@ export function Panes() {
   )
 }
 
-export function ListHeader() {
+function ListHeader() {
   const hasEnded = connectionStatus.value.kind === 'ended'
   return (
     <header class="messages-top row">
@@ -135,13 +135,16 @@ export function EmptyState() {
   const isEnded = connectionStatus.value.kind === 'ended'
   const end = canRestore.value ? 'ended' : 'gone'
   return (
-    <div class={`empty${isEnded ? ' over' : ''}`}>
-      {/* In the header if there is room. */}
-      {!isEnded && <p class="empty-tagline">{t('site_tagline')}</p>}
-      <Illustration />
-      <h3>{t(isEnded ? `inbox_${end}` : 'inbox_empty')}</h3>
-      {isEnded ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
-    </div>
+    <>
+      <ListHeader />
+      <div class={`empty${isEnded ? ' over' : ''}`}>
+        {/* In the header if there is room. */}
+        {!isEnded && <p class="empty-tagline">{t('site_tagline')}</p>}
+        <Illustration />
+        <h3>{t(isEnded ? `inbox_${end}` : 'inbox_empty')}</h3>
+        {isEnded ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
+      </div>
+    </>
   )
 }
 

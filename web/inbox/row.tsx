@@ -1,7 +1,8 @@
 import { signal, useComputed } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { displaySender } from '../../src/shared/sender-display.ts'
 import { announce } from '../site/announce.ts'
-import type { MessageSummary } from '../site/api-client.ts'
+import type { MessageSummary } from '../site/api.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { formatReceived } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -10,7 +11,7 @@ import { deleteRow, openAndFocus, rowId, setCursor } from './actions.ts'
 import { setSelected } from './messages.ts'
 import { openMessage } from './open-message.ts'
 
-export interface RowProps {
+interface RowProps {
   message: MessageSummary
   isUnread: boolean
   isSelected: boolean
@@ -100,21 +101,21 @@ function Received({ at }: { at: string }) {
 }
 
 function CodeChip({ code }: { code: string }) {
+  const shown = useRef<HTMLElement>(null)
+  const copy = async () => {
+    const outcome = await copyText(code, shown.current ?? undefined)
+    announce(t(`inbox_code_${outcome}`, { code }))
+  }
   return (
     <button
       type="button"
       class="mail-code"
       aria-label={t('inbox_code', { code })}
       title={t('inbox_code', { code })}
-      onClick={({ currentTarget }) => void copyCode(code, currentTarget)}
+      onClick={() => void copy()}
     >
-      <span>{code}</span>
+      <span ref={shown}>{code}</span>
       <Icon name="copy" />
     </button>
   )
-}
-
-async function copyCode(code: string, chip: HTMLElement): Promise<void> {
-  const outcome = await copyText(code, chip.querySelector('span') ?? undefined)
-  announce(t(`inbox_code_${outcome}`, { code }))
 }

@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals'
 import { currentMailbox } from '../address/mailboxes.ts'
-import type { ApiResponses } from '../site/api.ts'
+import type { MessageList } from '../site/api.ts'
 import { ApiError, NetworkError, requestJson } from '../site/api-client.ts'
 import { MAX_LISTED } from './message-list.ts'
 import { messageStore, searchQuery, textMatches } from './messages.ts'
@@ -33,10 +33,7 @@ async function search(query: string, token: string, signal: AbortSignal): Promis
   try {
     await delay(TYPING_SECONDS, signal, { isFixed: true })
     for (;;) {
-      const found = await requestJson<ApiResponses['GET /api/check-mail']>(
-        '/api/check-mail',
-        options,
-      )
+      const found = await requestJson<MessageList>('/api/check-mail', options)
       textMatches.value = { query, ids: new Set(found.messages.map(({ id }) => id)) }
       // Some messages were not parsed in time.
       if (!found.incomplete) return

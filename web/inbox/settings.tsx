@@ -5,16 +5,11 @@ import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { siteConfig } from '../site/site-config.ts'
-import {
-  notificationsOn,
-  notificationsProblem,
-  setNotifications,
-  setSound,
-  soundOn,
-} from './notifications.ts'
+import { notifications, setNotifications, setSound, soundOn } from './notifications.ts'
 import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn, showHelp } from './shortcuts.ts'
 
 export function Settings() {
+  const state = notifications.value
   return (
     <details class="settings">
       <summary>
@@ -25,11 +20,11 @@ export function Settings() {
         <Switch on={soundOn.value} onChoose={setSound}>
           {t('inbox_sound')}
         </Switch>
-        <Switch on={notificationsOn.value} onChoose={(on) => void setNotifications(on)}>
+        <Switch on={state === 'on'} onChoose={(on) => void setNotifications(on)}>
           {t('inbox_notifications')}
         </Switch>
         <p class="soft" role="status">
-          {notificationsProblem.value && t(`inbox_notifications_${notificationsProblem.value}`)}
+          {state !== 'on' && state !== 'off' && t(`inbox_notifications_${state}`)}
         </p>
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
           {t('inbox_shortcuts')}

@@ -67,7 +67,8 @@ function isCommand(event: KeyboardEvent, key: Key): boolean {
   if (event.defaultPrevented || event.isComposing || isModified(event)) return false
   if (isTyping(event.target) || document.querySelector('dialog[open], :popover-open')) return false
   // Enter activates the focused element; the list as a whole has no such action.
-  if (key === 'Enter' && !isPageOrList(event.target)) return false
+  const isPageOrList = event.target instanceof Element && event.target.matches('body, #messages')
+  if (key === 'Enter' && !isPageOrList) return false
   return !(event.repeat && NO_REPEAT.includes(key))
 }
 
@@ -77,10 +78,6 @@ function isModified(event: KeyboardEvent): boolean {
   if (metaKey) return true
   const isLetter = /^\w/.test(key)
   return isLetter ? ctrlKey || altKey : ctrlKey && !event.getModifierState('AltGraph')
-}
-
-function isPageOrList(target: EventTarget | null): boolean {
-  return target === document.body || (target instanceof HTMLElement && target.id === 'messages')
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -25,13 +25,14 @@ export function StatusLine() {
 }
 
 export function RefreshButton() {
+  const { kind } = connectionStatus.value
   return (
     <Button
       icon="again"
       class={`refresh quiet icon${refreshing.value ? ' busy' : ''}`}
       aria-label={t('inbox_refresh')}
       title={t('inbox_refresh')}
-      disabled={!isConnected(connectionStatus.value)}
+      disabled={kind !== 'live' && kind !== 'looking'}
       onClick={() => void refresh()}
     />
   )
@@ -42,10 +43,6 @@ function statusText(now: ConnectionStatus): string {
   // In the words of the address bar.
   if (now.kind === 'unreachable' || now.kind === 'limited') return t(`address_${now.kind}`)
   return t(`inbox_${now.kind}`)
-}
-
-function isConnected({ kind }: ConnectionStatus): boolean {
-  return kind === 'live' || kind === 'waiting' || kind === 'looking'
 }
 
 /** Outside the live region, so that a screen reader does not read every second. */

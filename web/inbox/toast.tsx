@@ -2,15 +2,7 @@ import { announcement, quietAnnouncement } from '../site/announce.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { focusList } from './actions.ts'
-import {
-  failedDeletions,
-  isAllUndoable,
-  pauseUndo,
-  resumeUndo,
-  retryFailed,
-  undo,
-  undoableCount,
-} from './deletions.ts'
+import { failed, pauseUndo, resumeUndo, storeAndSend, undo, undoable } from './deletions.ts'
 
 export function Toasts() {
   return (
@@ -30,7 +22,8 @@ export function Toasts() {
 }
 
 function UndoToast() {
-  const count = undoableCount.value
+  const count = undoable.value.flatMap(({ ids }) => ids).length
+  const isAll = undoable.value.some(({ upToId }) => upToId !== undefined)
   return (
     <div role="status">
       {count > 0 && (
@@ -41,7 +34,7 @@ function UndoToast() {
           onFocusCapture={pauseUndo}
           onBlurCapture={resumeUndo}
         >
-          {isAllUndoable.value ? t('inbox_deleted_all') : t('inbox_deleted', { count })}
+          {isAll ? t('inbox_deleted_all') : t('inbox_deleted', { count })}
           <Button class="quiet small" onClick={() => thenFocusList(undo)}>
             {t('inbox_undo')}
           </Button>
@@ -58,14 +51,13 @@ function thenFocusList(operation: () => void): void {
 }
 
 function DeleteToast() {
-  const failed = failedDeletions.value
-  if (failed.length === 0) return null
+  if (failed.value.length === 0) return null
   // What is left of an earlier visit is not counted.
-  const count = failed.flatMap(({ ids }) => ids).length || 1
+  const count = failed.value.flatMap(({ ids }) => ids).length || 1
   return (
     <p class="toast row">
       {t('inbox_delete_failed', { count })}
-      <Button class="quiet small" onClick={() => thenFocusList(retryFailed)}>
+      <Button class="quiet small" onClick={() => thenFocusList(() => storeAndSend(failed.value))}>
         {t('inbox_retry_now')}
       </Button>
     </p>

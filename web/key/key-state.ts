@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
-import type { ApiResponses } from '../site/api.ts'
-import { ApiError, NetworkError, requestJson, type Usage } from '../site/api-client.ts'
+import type { ApiResponses, Usage } from '../site/api.ts'
+import { ApiError, NetworkError, requestJson } from '../site/api-client.ts'
 import { tabStore } from '../site/storage.ts'
 
 const STORAGE_NAME = 'key'

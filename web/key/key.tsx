@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError, errorText } from '../site/api-client.ts'
-import { VERBATIM } from '../site/controls.tsx'
+import { Field, Form, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
@@ -29,12 +29,10 @@ export function KeyForm() {
   }, [])
   const words = missing.value ? t('key_missing') : usageErrorText(usageError.value)
   return (
-    <form
+    <Form
       class="panel"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        const given = String(new FormData(event.currentTarget).get('key')).trim()
+      onSubmit={(form) => {
+        const given = String(new FormData(form).get('key')).trim()
         missing.value = given === ''
         if (missing.value) return
         hasInteracted.value = true
@@ -42,8 +40,7 @@ export function KeyForm() {
         void loadUsage()
       }}
     >
-      <div class="field">
-        <label for="key">{t('site_key')}</label>
+      <Field id="key" label={t('site_key')}>
         <input
           ref={field}
           id="key"
@@ -58,7 +55,7 @@ export function KeyForm() {
         <p id="key-fault" class="fault" role="alert">
           {words}
         </p>
-      </div>
+      </Field>
       <div class="row">
         <button type="submit" disabled={isLoading.value}>
           {t('key_show')}
@@ -72,7 +69,7 @@ export function KeyForm() {
           {t('key_none')} <a href="/pricing">{t('key_see_plans')}</a>
         </p>
       )}
-    </form>
+    </Form>
   )
 }
 

@@ -1,75 +1,57 @@
 import { signal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
-import type { ApiResponses } from '../site/api.ts'
-import { ApiError, errorText, requestJson } from '../site/api-client.ts'
-import { Button, ErrorMessage } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useAction } from '../site/action.tsx'
+import type { RolledKey } from '../site/api.ts'
+import { ApiError, requestJson } from '../site/api-client.ts'
+import { Button } from '../site/controls.tsx'
+import { ConfirmDialog } from '../site/dialog.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { loadUsage, storedKey, storeKey } from './key-state.ts'
 import { KeyDisplay } from './secrets.tsx'
 
-type RolledKey = ApiResponses['POST /api/roll-key']
-
-const isDialogOpen = signal(false)
-const rolling = signal(false)
-const rollError = signal('')
 /** The new key, while it is shown. */
 export const rolledKey = signal<RolledKey | undefined>(undefined)
 
 export function RollButton() {
+  const [isOpen, setOpen] = useState(false)
+  const { isBusy, error, run } = useAction({ shown: rollError })
+
+  async function roll(): Promise<string> {
+    const headers = { apikey: storedKey.value }
+    const made = await requestJson<RolledKey>('/api/roll-key', { method: 'POST', headers })
+    storeKey(made.key)
+    setOpen(false)
+    rolledKey.value = made
+    void loadUsage()
+    return ''
+  }
+
   return (
     <>
-      <Button class="plain" onClick={openDialog}>
+      <Button class="plain" onClick={() => setOpen(true)}>
         {t('key_roll')}
       </Button>
-      {isDialogOpen.value && <RollDialog />}
+      {isOpen && (
+        <ConfirmDialog
+          title={t('key_roll_title')}
+          action={t('key_roll_yes')}
+          error={error}
+          onConfirm={() => void (isBusy || run(roll))}
+          onClose={() => setOpen(false)}
+        >
+          <p>
+            {t('key_roll_how')} <span class="soft">{t('key_roll_limit')}</span>
+          </p>
+        </ConfirmDialog>
+      )}
     </>
   )
 }
 
-function openDialog(): void {
-  rollError.value = ''
-  isDialogOpen.value = true
-}
-
-function RollDialog() {
-  const close = () => {
-    isDialogOpen.value = false
-  }
-  return (
-    <Dialog title={t('key_roll_title')} onClose={close}>
-      <p>{t('key_roll_how')}</p>
-      <p class="soft">{t('key_roll_limit')}</p>
-      <ErrorMessage error={rollError.value} />
-      <div class="row">
-        <Button disabled={rolling.value} onClick={() => void roll()}>
-          {t('key_roll_yes')}
-        </Button>
-        <Button class="plain" onClick={close}>
-          {t('site_cancel')}
-        </Button>
-      </div>
-    </Dialog>
-  )
-}
-
-async function roll(): Promise<void> {
-  if (rolling.value) return
-  rolling.value = true
-  try {
-    const headers = { apikey: storedKey.value }
-    const made = await requestJson<RolledKey>('/api/roll-key', { method: 'POST', headers })
-    storeKey(made.key)
-    isDialogOpen.value = false
-    rolledKey.value = made
-    void loadUsage()
-  } catch (found) {
-    const isOld = found instanceof ApiError && found.code === 'already_rolled'
-    rollError.value = isOld ? t('key_rolled_already') : errorText(found)
-  } finally {
-    rolling.value = false
-  }
+function rollError(error: unknown): unknown {
+  const isRolled = error instanceof ApiError && error.code === 'already_rolled'
+  return isRolled ? t('key_rolled_already') : error
 }
 
 export function RolledKeyView({ made }: { made: RolledKey }) {

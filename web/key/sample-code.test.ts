@@ -1,17 +1,14 @@
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { SAMPLES, shellQuoted } from './sample-code.ts'
 
 const CALL = { site: 'https://mail.example', key: 'mf_live_abc', to: '' }
 
 test('curl filters by address if there is one', () => {
-  assert.equal(
-    SAMPLES.curl.write(CALL),
+  expect(SAMPLES.curl.write(CALL)).toBe(
     `curl -H 'APIKey: mf_live_abc' \\\n  https://mail.example/emails`,
   )
-  assert.equal(
-    SAMPLES.curl.write({ ...CALL, to: 'a+b@pool.example' }),
+  expect(SAMPLES.curl.write({ ...CALL, to: 'a+b@pool.example' })).toBe(
     `curl -H 'APIKey: mf_live_abc' -G \\\n  -d 'to=a%2Bb@pool.example' \\\n  https://mail.example/emails`,
   )
 })
@@ -22,14 +19,14 @@ const ODD = [`o'brien@x.example`, `a"b`, 'a\\b', `\\'`, '$(id)', '`id`', 'line\n
 test('each is one word in a shell', () => {
   const script = `printf '%s\\0' ${ODD.map(shellQuoted).join(' ')}`
   const printed = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
-  assert.deepEqual(printed.split('\0'), [...ODD, ''])
+  expect(printed.split('\0')).toStrictEqual([...ODD, ''])
 })
 
 test('each is one string in JavaScript', () => {
   for (const odd of ODD) {
     const [, written = ''] =
       /'to', (.*)\)$/m.exec(SAMPLES.javascript.write({ ...CALL, to: odd })) ?? []
-    assert.equal(new Function(`return ${written}`)(), odd)
+    expect(new Function(`return ${written}`)()).toBe(odd)
   }
 })
 
@@ -39,5 +36,7 @@ test('each is one string in Python', () => {
     return text
   })
   const program = `import json\nprint(json.dumps([${written.join(', ')}]))`
-  assert.deepEqual(JSON.parse(execFileSync('python3', ['-c', program], { encoding: 'utf8' })), ODD)
+  expect(JSON.parse(execFileSync('python3', ['-c', program], { encoding: 'utf8' }))).toStrictEqual(
+    ODD,
+  )
 })

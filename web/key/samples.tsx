@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks'
+import { Field } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { Tabs } from '../site/tabs.tsx'
@@ -14,8 +15,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
   const text = SAMPLES[chosen].write({ site, key: apiKey, to: to.trim() })
   return (
     <div class="samples">
-      <div class="field">
-        <label for={`${id}-to`}>{t('key_filter')}</label>
+      <Field id={`${id}-to`} label={t('key_filter')}>
         <input
           id={`${id}-to`}
           type="email"
@@ -25,7 +25,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
           value={to}
           onInput={({ currentTarget }) => setTo(currentTarget.value)}
         />
-      </div>
+      </Field>
       <Tabs<SampleName> label={t('key_samples')} tabs={NAMES} chosen={chosen} onChoose={choose}>
         <SecretSample text={text} secret={apiKey} label={t('key_sample_label')} />
       </Tabs>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from '../site/controls.tsx'
 import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
@@ -8,7 +8,7 @@ interface SecretSampleProps {
   text: string
   /** Masked until the reader reveals it; the copied text is complete. */
   secret: string
-  /** Of the copy button. */
+  /** Label of the copy button. */
   label: string
 }
 
@@ -63,9 +63,12 @@ export function KeyDisplay({ apiKey, name }: KeyDisplayProps) {
   )
 }
 
-/** An object URL of the text, revoked when the component unmounts. */
-function useObjectUrl(text: string): string {
-  const [url] = useState(() => URL.createObjectURL(new Blob([text], { type: 'text/plain' })))
+/** An object URL, revoked when the component unmounts. */
+export function useObjectUrl(content: Blob | string): string {
+  const url = useMemo(() => {
+    const isText = typeof content === 'string'
+    return URL.createObjectURL(isText ? new Blob([content], { type: 'text/plain' }) : content)
+  }, [content])
   useEffect(() => () => URL.revokeObjectURL(url), [url])
   return url
 }

@@ -1,8 +1,11 @@
-import { useEffect, useId, useRef } from 'preact/hooks'
-import type { Usage } from '../site/api-client.ts'
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
+import type { Usage } from '../site/api.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
+import { Facts } from '../site/facts.tsx'
 import { formatDateTime } from '../site/format.ts'
-import { language, listSeparator, t } from '../site/i18n.ts'
+import { knownText, language, listSeparator, t } from '../site/i18n.ts'
+import { Plot } from '../site/plot.tsx'
+import { sumOf } from '../site/plot-data.ts'
 import { siteConfig } from '../site/site-config.ts'
 import {
   clearUsage,
@@ -13,9 +16,7 @@ import {
   storeKey,
   usageError,
 } from './key-state.ts'
-import { Plot } from './plot.tsx'
 import { RollButton, rolledKey } from './roll.tsx'
-import { clearWebhooks } from './webhook-state.ts'
 
 export function UsageView({ usage }: { usage: Usage }) {
   const { plan, label, prefix, state, expires_at_iso: end, resets_at_iso: resets } = usage
@@ -30,7 +31,9 @@ export function UsageView({ usage }: { usage: Usage }) {
           <h2 id="plan" ref={title} tabIndex={-1}>
             {planNames.value.get(plan) ?? plan}
           </h2>
-          <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>{stateText(state)}</span>
+          <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>
+            {knownText('key_state_', state)}
+          </span>
         </div>
         <State usage={usage} />
         <Meter
@@ -47,35 +50,50 @@ export function UsageView({ usage }: { usage: Usage }) {
             left={usage.remaining_today}
           />
         )}
-        <dl class="facts">
-          <dt>{t('key_prefix')}</dt>
-          <dd>
-            <code>{prefix}</code>
-          </dd>
-          {label !== '' && (
-            <>
-              <dt>{t('key_label')}</dt>
-              <dd>{label}</dd>
-            </>
-          )}
-          <dt>{t('key_valid_until')}</dt>
-          <dd>{end === null ? t('key_never') : formatDateTime(end)}</dd>
-          <dt>{t('key_resets')}</dt>
-          <dd>{formatDateTime(resets)}</dd>
-        </dl>
+        <Facts
+          facts={[
+            [t('key_prefix'), <code key="prefix">{prefix}</code>],
+            [t('key_label'), label === '' ? null : label],
+            [t('key_valid_until'), end === null ? t('key_never') : formatDateTime(end)],
+            [t('key_resets'), formatDateTime(resets)],
+          ]}
+        />
         <Actions />
       </section>
-      <Plot days={usage.days} />
+      <Days days={usage.days} />
     </>
   )
 }
 
-const REFUSALS = ['daily_limit', 'quota_exhausted', 'plan_expired', 'stopped'] as const
-
-function stateText(state: string): string {
-  const known = ['active' as const, ...REFUSALS].find((one) => one === state)
-  return known ? t(`key_state_${known}`) : state
+function Days({ days }: Pick<Usage, 'days'>) {
+  const data = useMemo(() => {
+    const values = days.map(({ requests }) => requests)
+    return {
+      times: [...days.map(({ date }) => startOf(date)), startOf(days.at(-1)?.date ?? '', 1)],
+      lines: [{ label: t('key_requests'), values, total: sumOf(values) }],
+      formatValue: (count: number) => count.toLocaleString(language.value),
+    }
+  }, [days, language.value])
+  return (
+    <section class="panel" aria-labelledby="days">
+      <h2 id="days">{t('key_days')}</h2>
+      <Plot timeHeading={t('key_date')} data={data} formatTime={formatDay} />
+    </section>
+  )
 }
+
+function formatDay(day: Date): string {
+  return day.toLocaleDateString(language.value, { month: 'long', day: 'numeric' })
+}
+
+/** Days are those of UTC. They are plotted as if they were local, so that each begins at a midnight of the axis. */
+function startOf(date: string, daysLater = 0): Date {
+  const start = new Date(`${date}T00:00`)
+  start.setDate(start.getDate() + daysLater)
+  return start
+}
+
+const REFUSALS = ['daily_limit', 'quota_exhausted', 'plan_expired', 'stopped'] as const
 
 /** Why the key is rejected, and what helps. */
 function State({ usage: { state, resets_at_iso: resets } }: { usage: Usage }) {
@@ -105,7 +123,6 @@ function Actions() {
             rolledKey.value = undefined
             storeKey('')
             clearUsage()
-            clearWebhooks()
           }}
         >
           {t('key_forget')}
@@ -123,7 +140,7 @@ interface MeterProps {
   left: number
 }
 
-export function Meter({ label, used, all, left }: MeterProps) {
+function Meter({ label, used, all, left }: MeterProps) {
   const id = useId()
   const numbers = t('key_used', { count: used, all: all.toLocaleString(language.value) })
   const rest = t('key_left', { count: left })

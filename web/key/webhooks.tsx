@@ -1,32 +1,51 @@
-import { useEffect, useId } from 'preact/hooks'
-import { Confirmed } from '../site/confirmed.tsx'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { ActionButton, type ActionView, useAction } from '../site/action.tsx'
+import type { ApiResponses, Delivery, DeliveryOutcome, Webhook } from '../site/api.ts'
+import { ApiError, requestJson } from '../site/api-client.ts'
+import { ErrorMessage, Field, Form, VERBATIM } from '../site/controls.tsx'
+import { Facts } from '../site/facts.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
+import { storedKey } from './key-state.ts'
 import { SecretSample } from './secrets.tsx'
-import {
-  changeWebhook,
-  createWebhook,
-  type Delivery,
-  deliveries,
-  isBusy,
-  loadDeliveries,
-  loadWebhooks,
-  rollSecret,
-  shownSecret,
-  type TestResult,
-  testResults,
-  testWebhook,
-  type Webhook,
-  webhookError,
-  webhooks,
-} from './webhook-state.ts'
 import './webhooks.css'
+
+const call = <T,>(path: string, values?: Record<string, string | undefined>) =>
+  requestJson<T>(`/webhooks${path}`, {
+    headers: { apikey: storedKey.value },
+    ...(values && { method: 'POST' as const, values }),
+  })
+
+/** The newest secret, while it is shown. */
+interface ShownSecret {
+  id: string
+  secret: string
+}
 
 /** The webhooks of the stored key; nothing if the operator has disabled them. */
 export function Webhooks() {
-  useEffect(() => void loadWebhooks(), [])
-  const all = webhooks.value
+  const [all, setAll] = useState<Webhook[] | undefined>(undefined)
+  const [shown, show] = useState<ShownSecret | undefined>(undefined)
+
+  async function load(): Promise<void> {
+    try {
+      setAll((await call<ApiResponses['GET /webhooks']>('')).webhooks)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'not_allowed')) throw error
+    }
+  }
+  const action = useAction({ done: load })
+  useEffect(() => void action.run(async () => ''), [])
+
+  async function create(form: HTMLFormElement): Promise<string> {
+    const texts = [...new FormData(form)].map(([name, text]) => [name, String(text).trim()])
+    const values = Object.fromEntries(texts.filter(([name, text]) => name === 'url' || text !== ''))
+    const { webhook } = await call<ApiResponses['POST /webhooks']>('', values)
+    show(webhook)
+    form.reset()
+    return ''
+  }
+
   if (!all) return null
   return (
     <section class="panel" aria-labelledby="webhooks">
@@ -35,17 +54,37 @@ export function Webhooks() {
         {t('hook_lead')} <a href="/docs#create-webhook">{t('site_docs')}</a>
       </p>
       {all.map((webhook) => (
-        <WebhookView key={webhook.id} webhook={webhook} />
+        <WebhookView
+          key={webhook.id}
+          webhook={webhook}
+          secret={shown?.id === webhook.id ? shown.secret : undefined}
+          show={show}
+          reload={load}
+        />
       ))}
-      <CreateForm />
-      <ErrorMessage error={webhookError.value} />
+      <CreateForm isBusy={action.isBusy} onSubmit={(form) => void action.run(() => create(form))} />
+      <ErrorMessage error={action.error} />
     </section>
   )
 }
 
-function WebhookView({ webhook }: { webhook: Webhook }) {
+interface WebhookViewProps {
+  webhook: Webhook
+  secret: string | undefined
+  show(secret: ShownSecret): void
+  reload(): Promise<void>
+}
+
+function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
   const { id, url, state } = webhook
-  const secret = shownSecret.value?.webhookId === id ? shownSecret.value.secret : undefined
+  const [deliveries, setDeliveries] = useState<Delivery[]>([])
+  const action = useAction({ done: reload })
+  const reading = useAction()
+  const loadDeliveries = async () => {
+    const found = await call<ApiResponses['GET /webhooks/{id}/deliveries']>(`/${id}/deliveries`)
+    setDeliveries(found.deliveries)
+    return ''
+  }
   return (
     <details class="webhook" open={secret !== undefined}>
       <summary>
@@ -58,93 +97,89 @@ function WebhookView({ webhook }: { webhook: Webhook }) {
           <SecretSample text={secret} secret={secret} label={t('hook_secret_label')} />
         </div>
       )}
-      <Facts webhook={webhook} />
-      <Actions webhook={webhook} />
+      <WebhookFacts webhook={webhook} />
+      <div class="row key-actions">
+        {actionsOf(webhook, show).map((view) => (
+          <ActionButton key={view.text} view={view} action={action} />
+        ))}
+      </div>
       <p class="webhook-test" role="status">
-        {testText(testResults.value[id])}
+        {action.message}
       </p>
+      <ErrorMessage error={action.error} />
       <details
         class="more"
         onToggle={({ currentTarget }) => {
-          if (currentTarget.open) void loadDeliveries(id)
+          if (currentTarget.open) void reading.run(loadDeliveries)
         }}
       >
         <summary>{t('hook_deliveries')}</summary>
-        <DeliveryTable deliveries={deliveries.value[id] ?? []} />
+        <ErrorMessage error={reading.error} />
+        <DeliveryTable deliveries={deliveries} />
       </details>
     </details>
   )
 }
 
-function testText(result: TestResult | undefined): string {
-  return result ? t('hook_tested', { result: outcomeText(result), ms: result.ms }) : ''
-}
-
-function outcomeText({ status, error }: Pick<Delivery, 'status' | 'error'>): string {
-  return error ?? String(status)
-}
-
-function Facts({ webhook }: { webhook: Webhook }) {
+function WebhookFacts({ webhook }: { webhook: Webhook }) {
   const { reason, to, last_delivery_at_iso: last, next_attempt_at_iso: next } = webhook
   const { backlog, gap_since_iso: gap } = webhook
-  const facts: [string, string | null][] = [
-    [t('hook_reason'), reason],
-    [t('hook_address'), to],
-    [t('hook_last'), last && formatDateTime(last)],
-    [t('hook_next'), next && formatDateTime(next)],
-    [t('hook_backlog'), backlog ? backlog.toLocaleString(language.value) : null],
-    [t('hook_gap'), gap && formatDateTime(gap)],
-  ]
   return (
-    <dl class="facts">
-      {facts.map(
-        ([name, text]) =>
-          text !== null && (
-            <>
-              <dt>{name}</dt>
-              <dd>{text}</dd>
-            </>
-          ),
-      )}
-    </dl>
+    <Facts
+      facts={[
+        [t('hook_reason'), reason],
+        [t('hook_address'), to],
+        [t('hook_last'), last && formatDateTime(last)],
+        [t('hook_next'), next && formatDateTime(next)],
+        [t('hook_backlog'), backlog ? backlog.toLocaleString(language.value) : null],
+        [t('hook_gap'), gap && formatDateTime(gap)],
+      ]}
+    />
   )
 }
 
-function Actions({ webhook: { id, url, state } }: { webhook: Webhook }) {
-  return (
-    <div class="row key-actions">
-      <Button class="plain" disabled={isBusy.value} onClick={() => void testWebhook(id)}>
-        {t('hook_test')}
-      </Button>
-      {state !== 'active' && (
-        <Button
-          class="plain"
-          disabled={isBusy.value}
-          onClick={() => void changeWebhook(id, 'enable')}
-        >
-          {t('hook_enable')}
-        </Button>
-      )}
-      <Confirmed
-        disabled={isBusy.value}
-        name={t('hook_replay')}
-        run={() => changeWebhook(id, 'replay')}
-      >
-        {t('hook_replay_how')}
-      </Confirmed>
-      <Confirmed disabled={isBusy.value} name={t('hook_roll')} run={() => rollSecret(id)}>
-        {t('hook_roll_how')}
-      </Confirmed>
-      <Confirmed
-        disabled={isBusy.value}
-        name={t('hook_delete')}
-        confirmClass="danger"
-        run={() => changeWebhook(id, 'delete')}
-      >
-        {t('hook_delete_how', { url })}
-      </Confirmed>
-    </div>
-  )
+function actionsOf({ id, url, state }: Webhook, show: WebhookViewProps['show']): ActionView[] {
+  const changing =
+    (change: string, values: Record<string, string> = {}) =>
+    async () => {
+      await call(`/${id}/${change}`, values)
+      return ''
+    }
+  return [
+    {
+      text: t('hook_test'),
+      async run() {
+        const path = `/${id}/test`
+        const { delivery } = await call<ApiResponses['POST /webhooks/{id}/test']>(path, {})
+        return t('hook_tested', { result: outcomeText(delivery), ms: delivery.ms })
+      },
+    },
+    ...(state === 'active' ? [] : [{ text: t('hook_enable'), run: changing('enable') }]),
+    {
+      text: t('hook_replay'),
+      confirm: t('hook_replay_how'),
+      run: changing('replay', { since_id: '0' }),
+    },
+    {
+      text: t('hook_roll'),
+      confirm: t('hook_roll_how'),
+      async run() {
+        const path = `/${id}/roll-secret`
+        show({ id, ...(await call<ApiResponses['POST /webhooks/{id}/roll-secret']>(path, {})) })
+        return ''
+      },
+    },
+    {
+      text: t('hook_delete'),
+      danger: true,
+      confirm: t('hook_delete_how', { url }),
+      run: changing('delete'),
+    },
+  ]
+}
+
+function outcomeText({ status, error }: Pick<DeliveryOutcome, 'status' | 'error'>): string {
+  return error ?? String(status)
 }
 
 function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
@@ -180,33 +215,26 @@ function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
   )
 }
 
-function CreateForm() {
+interface CreateFormProps {
+  isBusy: boolean
+  onSubmit(form: HTMLFormElement): void
+}
+
+function CreateForm({ isBusy, onSubmit }: CreateFormProps) {
   const id = useId()
   return (
-    <form
-      class="stack webhook-new"
-      noValidate
-      onSubmit={async (event) => {
-        event.preventDefault()
-        const form = event.currentTarget
-        const values = new FormData(form)
-        const [url, to] = ['url', 'to'].map((name) => String(values.get(name)).trim())
-        if (await createWebhook(url ?? '', to ?? '')) form.reset()
-      }}
-    >
-      <div class="field">
-        <label for={`${id}-url`}>{t('hook_url')}</label>
+    <Form class="stack webhook-new" onSubmit={onSubmit}>
+      <Field id={`${id}-url`} label={t('hook_url')}>
         <input id={`${id}-url`} name="url" type="url" placeholder="https://" {...VERBATIM} />
-      </div>
-      <div class="field">
-        <label for={`${id}-to`}>{t('hook_to')}</label>
+      </Field>
+      <Field id={`${id}-to`} label={t('hook_to')}>
         <input id={`${id}-to`} name="to" type="email" {...VERBATIM} />
-      </div>
+      </Field>
       <div class="row">
-        <button type="submit" disabled={isBusy.value}>
+        <button type="submit" disabled={isBusy}>
           {t('hook_create')}
         </button>
       </div>
-    </form>
+    </Form>
   )
 }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { risksOf } from './attachment-risk.ts'
 
 for (const [name, file, type, expected] of [
@@ -31,5 +30,5 @@ for (const [name, file, type, expected] of [
   ['an extension named like an Object property is harmless', 'x.constructor', 'x/y', []],
   ['an empty name is harmless', '', '', []],
 ] as const) {
-  test(name, () => assert.deepEqual(risksOf(file, type), expected))
+  test(name, () => expect(risksOf(file, type)).toStrictEqual(expected))
 }

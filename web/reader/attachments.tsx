@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { isInlineImage, typeName } from '../../src/shared/attachment.ts'
 import { formatSize } from '../../src/shared/format-size.ts'
-import { type Attachment, errorText } from '../site/api-client.ts'
+import { useAction } from '../site/action.tsx'
+import type { Attachment } from '../site/api.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
@@ -50,21 +51,14 @@ function isInline({ inline, content_id: contentId, content_type: contentType }: 
 
 /** One after the other: the browser asks once whether it may save several files. */
 function SaveAll({ files, token }: { files: readonly Attachment[]; token: string }) {
-  const [error, setError] = useState('')
-  const [isSaving, setSaving] = useState(false)
+  const { isBusy, error, run } = useAction()
   const save = async () => {
-    setSaving(true)
-    setError('')
-    try {
-      for (const { url, filename } of files) await download(url, token, filename)
-    } catch (cause) {
-      setError(errorText(cause))
-    }
-    setSaving(false)
+    for (const { url, filename } of files) await download(url, token, filename)
+    return ''
   }
   return (
     <div>
-      <Button icon="save" class="plain small" disabled={isSaving} onClick={() => void save()}>
+      <Button icon="save" class="plain small" disabled={isBusy} onClick={() => void run(save)}>
         {t('reader_attachments_save_all')}
       </Button>
       <ErrorMessage error={error} />

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { autolink } from './autolink.ts'
 
 const links = (text: string) =>
@@ -36,23 +35,22 @@ for (const [name, text, expected] of [
   ['part of a word is not a link', 'xhttp://a.test', []],
   ['a mail address is not a link', 'ann@a.test', []],
 ] as const) {
-  test(name, () => assert.deepEqual(links(text), expected))
+  test(name, () => expect(links(text)).toStrictEqual(expected))
 }
 
 test('the joined pieces are the text', () => {
   const text = 'a http://a.test/b"c" <http://[> &lt; http://x.test)) https://y.test/(z). end'
   const pieces = autolink(text).map((piece) => (typeof piece === 'string' ? piece : piece.url))
-  assert.equal(pieces.join(''), text)
+  expect(pieces.join('')).toBe(text)
 })
 
 test('text crafted to be slow is handled', () => {
   for (const part of ['http://', 'http://a.test/', '(', 'http://a)))))', 'https://a.test/.']) {
     const text = part.repeat(Math.ceil(200_000 / part.length))
-    assert.equal(
+    expect(
       autolink(text)
         .map((piece) => (typeof piece === 'string' ? piece : piece.url))
         .join(''),
-      text,
-    )
+    ).toBe(text)
   }
 })

@@ -1,6 +1,6 @@
 import { Fragment } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { Message } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
 import { CopyButton } from '../site/copy-button.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { displaySender } from '../../src/shared/sender-display.ts'
-import { isSuperlinear } from '../../test/support/growth.ts'
+import { isSuperlinear } from '../../test/kit/mail/growth.ts'
 import { risksOf } from './attachment-risk.ts'
 import { autolink } from './autolink.ts'
 import { contentId } from './pictures.ts'
@@ -93,6 +92,6 @@ for (const [name, parse, maxLength = MAX_LENGTH] of [
 ] as const) {
   test(`parsing ${name} takes linear time`, () => {
     const slow = REPEATED.filter((piece) => isSuperlinear(parse, piece, maxLength))
-    assert.deepEqual(slow, [])
+    expect(slow).toStrictEqual([])
   })
 }

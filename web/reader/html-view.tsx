@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Message } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { localStore } from '../site/storage.ts'
+import { localStore, parseJson } from '../site/storage.ts'
 import { frameDocument, SANDBOX } from './frame-document.ts'
 import { picturesOf } from './pictures.ts'
 import { TextView } from './text-views.tsx'
@@ -16,10 +16,6 @@ interface HtmlViewProps {
 
 /** To see how the mail looks on a phone. Stays on for the next message. */
 export const isPhoneWidth = signal(false)
-
-export function togglePhoneWidth(): void {
-  isPhoneWidth.value = !isPhoneWidth.value
-}
 
 /** The HTML of a mail, sanitised, in a sandboxed frame. */
 export function HtmlView({ message, token, onShown }: HtmlViewProps) {
@@ -147,7 +143,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
     return (
       <div class="remote-images" role="status">
         <p>{t('reader_images_always_loaded', { sender })}</p>
-        <Button class="plain small" onClick={() => trustedSenders.remove(sender)}>
+        <Button class="plain small" onClick={() => trustedSenders.set(sender, false)}>
           {t('reader_images_stop')}
         </Button>
         {dismissButton}
@@ -164,7 +160,7 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
         {t('reader_images_load_once')}
       </Button>
       {sender && (
-        <Button class="plain small remote-always" onClick={() => trustedSenders.add(sender)}>
+        <Button class="plain small remote-always" onClick={() => trustedSenders.set(sender, true)}>
           <span>{t('reader_images_load_always', { sender })}</span>
         </Button>
       )}
@@ -181,28 +177,16 @@ const senders = signal<readonly string[]>(loadSenders())
 /** Senders whose remote images are loaded without asking. The caller makes sure that From is not forged. */
 const trustedSenders = {
   has: (sender: string): boolean => senders.value.includes(sender.toLowerCase()),
-  add(sender: string): void {
-    saveSenders([...without(sender), sender.toLowerCase()].slice(-MAX_SENDERS))
+  set(sender: string, isTrusted: boolean): void {
+    const name = sender.toLowerCase()
+    const others = loadSenders().filter((one) => one !== name)
+    senders.value = isTrusted ? [...others, name].slice(-MAX_SENDERS) : others
+    const text = JSON.stringify(senders.value)
+    localStore.set(STORAGE_KEY, senders.value.length > 0 ? text : undefined)
   },
-  remove(sender: string): void {
-    saveSenders(without(sender))
-  },
-}
-
-function without(sender: string): string[] {
-  return loadSenders().filter((one) => one !== sender.toLowerCase())
-}
-
-function saveSenders(all: readonly string[]): void {
-  senders.value = all
-  localStore.set(STORAGE_KEY, all.length > 0 ? JSON.stringify(all) : undefined)
 }
 
 function loadSenders(): string[] {
-  try {
-    const list: unknown = JSON.parse(localStore.get(STORAGE_KEY) ?? '[]')
-    return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
-  } catch {
-    return []
-  }
+  const list = parseJson(localStore.get(STORAGE_KEY))
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []
 }

@@ -1,4 +1,4 @@
-import type { Message } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
 import { t } from '../site/i18n.ts'
 import { type LinkWarning, leavePath, otherHost, parseLink } from '../site/link-target.ts'
 

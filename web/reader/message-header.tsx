@@ -1,7 +1,8 @@
 import { Fragment } from 'preact'
 import { displaySender, senderBadge } from '../../src/shared/sender-display.ts'
-import type { Message, MessageSummary } from '../site/api-client.ts'
-import { language, listSeparator, t } from '../site/i18n.ts'
+import type { Message, MessageSummary } from '../site/api.ts'
+import { formatShortTime } from '../site/format.ts'
+import { listSeparator, t } from '../site/i18n.ts'
 import { Popover } from '../site/popover.tsx'
 
 interface MessageHeaderProps {
@@ -39,11 +40,7 @@ export function MessageHeader({ id, summary, message, isChecking }: MessageHeade
 }
 
 function Received({ at }: { at: string }) {
-  return (
-    <time dateTime={at}>
-      {new Date(at).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })}
-    </time>
-  )
+  return <time dateTime={at}>{formatShortTime(at)}</time>
 }
 
 type DetailsProps = Pick<MessageHeaderProps, 'summary' | 'message' | 'isChecking'>

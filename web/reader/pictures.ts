@@ -1,4 +1,5 @@
-import { type Message, request } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
+import { request } from '../site/api-client.ts'
 import { percentDecoded } from '../site/link-target.ts'
 
 // Each picture is in memory three times: as bytes, as text and decoded.

@@ -1,4 +1,4 @@
-import type { Message } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
 import { language, t } from '../site/i18n.ts'
 import { frameDocument } from './frame-document.ts'
 import { personText } from './message-header.tsx'

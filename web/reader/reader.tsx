@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from 'preact/hooks'
 import { displaySender, isSuspicious } from '../../src/shared/sender-display.ts'
-import type { Message, MessageSummary } from '../site/api-client.ts'
+import type { Message, MessageSummary } from '../site/api.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Tabs } from '../site/tabs.tsx'
@@ -11,27 +11,11 @@ import { LinksView } from './links-view.tsx'
 import { MessageHeader } from './message-header.tsx'
 import { printMessage } from './print.ts'
 import { HeadersView, RawView, TextView } from './text-views.tsx'
-import { ReaderActions } from './toolbar.tsx'
+import { ReaderActions, type ReaderProps, type View } from './toolbar.tsx'
 import { LoadingOrError } from './use-fetched.tsx'
 import { useMessage } from './use-message.ts'
 import './reader.css'
 import './views.css'
-
-export interface ReaderProps {
-  token: string
-  summary: MessageSummary
-  isFullWindow: boolean
-  onFullWindow(): void
-  onBack(): void
-  /** Undefined if there is no newer or older message. */
-  onNewer: (() => void) | undefined
-  onOlder: (() => void) | undefined
-  onDelete(): void
-  /** The body is displayed: not while loading, nor after a failure. */
-  onShown(): void
-}
-
-export type View = 'html' | 'text' | 'files' | 'links' | 'headers' | 'raw'
 
 /** Head and tabs stay in place; below them a single part scrolls. */
 export function Reader(props: ReaderProps) {

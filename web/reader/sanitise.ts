@@ -114,7 +114,7 @@ function imageSource(text: string, context: Context): string | undefined {
 
 // Smaller ones are spacers and tracking pixels.
 const MIN_BOX = 16
-// Of an image that declares only its width, as most newsletters do; icons are square.
+// Height of an image that declares only its width, as most newsletters do; icons are square.
 const DEFAULT_HEIGHT = 48
 const MAX_ALT = 200
 

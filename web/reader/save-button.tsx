@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useAction } from '../site/action.tsx'
 import { errorText, request } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
@@ -12,19 +12,12 @@ interface SaveButtonProps {
   class?: string
 }
 
-type State = 'ready' | 'saving' | 'saved' | { error: string }
-
 export function SaveButton(props: SaveButtonProps) {
   const { path, token, name, caption, class: className = 'plain' } = props
-  const [state, setState] = useState<State>('ready')
+  const { isBusy, error, message, run } = useAction()
   const save = async () => {
-    setState('saving')
-    try {
-      await download(path, token, name)
-      setState('saved')
-    } catch (error) {
-      setState({ error: errorText(error) })
-    }
+    await download(path, token, name)
+    return t('reader_attachment_saved', { name })
   }
   return (
     <>
@@ -32,21 +25,16 @@ export function SaveButton(props: SaveButtonProps) {
         icon="save"
         class={className}
         aria-label={`${caption}: ${name}`}
-        disabled={state === 'saving'}
-        onClick={() => void save()}
+        disabled={isBusy}
+        onClick={() => void run(save)}
       >
-        <span>{state === 'saving' ? t('reader_attachment_saving') : caption}</span>
+        <span>{isBusy ? t('reader_attachment_saving') : caption}</span>
       </Button>
-      <span class={typeof state === 'object' ? 'fault' : 'unseen'} role="status">
-        {statusText(state, name)}
+      <span class={error === '' ? 'unseen' : 'fault'} role="status">
+        {error === '' ? message : errorText(error)}
       </span>
     </>
   )
-}
-
-function statusText(state: State, name: string): string {
-  if (typeof state === 'object') return state.error
-  return state === 'saved' ? t('reader_attachment_saved', { name }) : ''
 }
 
 /** A plain link cannot send the bearer token. */

@@ -1,5 +1,6 @@
 import { formatSize } from '../../src/shared/format-size.ts'
-import { type Message, request } from '../site/api-client.ts'
+import type { Message } from '../site/api.ts'
+import { chunksOf, request } from '../site/api-client.ts'
 import { language, t } from '../site/i18n.ts'
 import { leavePath } from '../site/link-target.ts'
 import { autolink } from './autolink.ts'
@@ -83,19 +84,16 @@ interface RawStart {
 }
 
 /** Does not download the rest. */
-async function readStart({ body }: Response): Promise<RawStart> {
-  const chunks: Uint8Array[] = []
+async function readStart(response: Response): Promise<RawStart> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let size = 0
-  const reader = body?.getReader()
-  while (reader && size <= MAX_RAW_BYTES) {
-    const { done, value } = await reader.read()
-    if (done) break
-    chunks.push(value)
-    size += value.length
+  for await (const chunk of chunksOf(response)) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > MAX_RAW_BYTES) break
   }
   const isTruncated = size > MAX_RAW_BYTES
-  if (isTruncated) await reader?.cancel()
-  const bytes = new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+  const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer())
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_RAW_BYTES))
   return { text: text.replaceAll('\r\n', '\n'), isTruncated }
 }

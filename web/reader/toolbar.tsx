@@ -1,13 +1,28 @@
-import type { Message } from '../site/api-client.ts'
+import type { Message, MessageSummary } from '../site/api.ts'
 import { Button, type ButtonProps } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
 import { Popover } from '../site/popover.tsx'
 import { regularFiles } from './attachments.tsx'
-import { isPhoneWidth, togglePhoneWidth } from './html-view.tsx'
+import { isPhoneWidth } from './html-view.tsx'
 import { printMessage } from './print.ts'
-import type { ReaderProps, View } from './reader.tsx'
 import { SaveButton } from './save-button.tsx'
+
+export interface ReaderProps {
+  token: string
+  summary: MessageSummary
+  isFullWindow: boolean
+  onFullWindow(): void
+  onBack(): void
+  /** Undefined if there is no newer or older message. */
+  onNewer: (() => void) | undefined
+  onOlder: (() => void) | undefined
+  onDelete(): void
+  /** The body is displayed: not while loading, nor after a failure. */
+  onShown(): void
+}
+
+export type View = 'html' | 'text' | 'files' | 'links' | 'headers' | 'raw'
 
 interface ReaderActionsProps extends ReaderProps {
   /** Undefined until it is loaded. */
@@ -61,7 +76,9 @@ export function ReaderActions(props: ReaderActionsProps) {
             label={t('reader_phone_width')}
             icon="phone"
             aria-pressed={isPhoneWidth.value}
-            onClick={togglePhoneWidth}
+            onClick={() => {
+              isPhoneWidth.value = !isPhoneWidth.value
+            }}
           />
         )}
         <Action

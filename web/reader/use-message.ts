@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ApiResponses } from '../site/api.ts'
-import { type Message, type MessageSummary, requestJson } from '../site/api-client.ts'
+import type { ApiResponses, Message, MessageSummary } from '../site/api.ts'
+import { requestJson } from '../site/api-client.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { useFetched } from './use-fetched.tsx'
 

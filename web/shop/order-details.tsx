@@ -1,49 +1,38 @@
 import { formatPrice, translateTerm } from '../../src/shared/plan-text.ts'
-import type { Order } from '../site/api-client.ts'
+import type { Order } from '../site/api.ts'
+import { Facts } from '../site/facts.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 
 interface OrderDetailsProps {
   order: Order
-  /** Of a key that was claimed after the order was loaded. */
+  /** Prefix of a key that was claimed after the order was loaded. */
   prefix: string | undefined
 }
 
 export function OrderDetails({ order, prefix }: OrderDetailsProps) {
   const { plan_name: plan, price, paid_until_iso: until, order_id: id } = order
   const keyPrefix = prefix ?? order.key_prefix
+  const term = translateTerm(price.term, t)
   return (
-    <dl class="facts">
-      <dt>{t('shop_plan')}</dt>
-      <dd>{plan}</dd>
-      <dt>{t('shop_price')}</dt>
-      <dd>
-        <bdi dir="ltr">{formatPrice(price.cents, price.currency, language.value)}</bdi>{' '}
-        {translateTerm(price.term, t)}
-      </dd>
-      {keyPrefix !== null && (
-        <>
-          <dt>{t('key_valid_until')}</dt>
-          <dd>{until === null ? t('key_never') : formatDateTime(until)}</dd>
-          <dt>{t('key_prefix')}</dt>
-          <dd>
-            <code>{keyPrefix}</code>
-          </dd>
-        </>
-      )}
-      <dt>{t('shop_order_id')}</dt>
-      <dd>
-        <code>{id}</code>
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        [t('shop_plan'), plan],
+        [
+          t('shop_price'),
+          <span key="price">
+            <bdi dir="ltr">{formatPrice(price.cents, price.currency, language.value)}</bdi> {term}
+          </span>,
+        ],
+        [
+          t('key_valid_until'),
+          keyPrefix && (until === null ? t('key_never') : formatDateTime(until)),
+        ],
+        [t('key_prefix'), keyPrefix && <code key="prefix">{keyPrefix}</code>],
+        [t('shop_order_id'), <code key="id">{id}</code>],
+      ]}
+    />
   )
-}
-
-const STATES = ['open', 'pending', 'paid', 'failed', 'expired', 'refunded', 'disputed'] as const
-
-export function stateText({ state }: Order): string {
-  const known = STATES.find((one) => one === state)
-  return known ? t(`shop_state_${known}`) : state
 }
 
 const NEXT_STEPS = ['pending', 'failed', 'expired', 'refunded', 'disputed'] as const

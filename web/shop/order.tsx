@@ -2,12 +2,13 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Samples } from '../key/samples.tsx'
 import { KeyDisplay } from '../key/secrets.tsx'
-import { Button, ErrorMessage, VERBATIM } from '../site/controls.tsx'
-import { Dialog } from '../site/dialog.tsx'
-import { t } from '../site/i18n.ts'
+import type { ClaimedKey } from '../site/api.ts'
+import { Button, ErrorMessage, Field, Form, VERBATIM } from '../site/controls.tsx'
+import { ConfirmDialog } from '../site/dialog.tsx'
+import { knownText, t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
-import { nextStepText, OrderDetails, stateText, stateTone } from './order-details.tsx'
-import { type ClaimedKey, isInProgress, type WatchedOrder, watchOrder } from './watch-order.ts'
+import { nextStepText, OrderDetails, stateTone } from './order-details.tsx'
+import { isInProgress, type WatchedOrder, watchOrder } from './watch-order.ts'
 import './shop.css'
 
 export function ClaimedKeyView({ claimed: { key, order_id: orderId } }: { claimed: ClaimedKey }) {
@@ -29,21 +30,17 @@ export function ClaimedKeyView({ claimed: { key, order_id: orderId } }: { claime
 /** For buyers who come without the private link. */
 export function ClaimSecretForm({ onUnlock }: { onUnlock(secret: string): Promise<void> }) {
   return (
-    <form
+    <Form
       class="unlock"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const secret = new FormData(event.currentTarget).get('secret')
-        void onUnlock(String(secret).trim())
-      }}
+      noValidate={false}
+      onSubmit={(form) => void onUnlock(String(new FormData(form).get('secret')).trim())}
     >
       <p>{t('shop_secret_hint')}</p>
-      <div class="field">
-        <label for="secret">{t('shop_secret')}</label>
+      <Field id="secret" label={t('shop_secret')}>
         <input id="secret" name="secret" {...VERBATIM} required />
-      </div>
+      </Field>
       <button type="submit">{t('shop_open_order')}</button>
-    </form>
+    </Form>
   )
 }
 
@@ -72,7 +69,7 @@ function State({ watched: { order, locked, error } }: { watched: WatchedOrder })
   if (!found) return <p>{error.value === undefined ? t('shop_loading') : ''}</p>
   return (
     <>
-      <p class={`state ${stateTone(found)}`}>{stateText(found)}</p>
+      <p class={`state ${stateTone(found)}`}>{knownText('shop_state_', found.state)}</p>
       <p>{nextStepText(found)}</p>
       {isInProgress(found) && <p class="soft">{t('shop_updates')}</p>}
     </>
@@ -132,26 +129,22 @@ function ReplaceDialog({ watched: { claim } }: { watched: WatchedOrder }) {
     isReplaceOpen.value = false
   }
   return (
-    <Dialog title={t('shop_replace_title')} onClose={close}>
+    <ConfirmDialog
+      title={t('shop_replace_title')}
+      action={t('shop_replace')}
+      class="danger"
+      cancel={t('shop_replace_no')}
+      onConfirm={() => {
+        close()
+        void claim()
+      }}
+      onClose={close}
+    >
       <p>{t('shop_replace_how')}</p>
       <p>
         {t('shop_replace_roll')} <a href="/key">{t('site_key')}</a>
       </p>
-      <div class="row">
-        <Button
-          class="danger"
-          onClick={() => {
-            close()
-            void claim()
-          }}
-        >
-          {t('shop_replace')}
-        </Button>
-        <Button class="plain" onClick={close}>
-          {t('shop_replace_no')}
-        </Button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

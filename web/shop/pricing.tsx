@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatPrice, formatTerm, planFeatures } from '../../src/shared/plan-text.ts'
-import type { ApiResponses } from '../site/api.ts'
-import { errorText, type Plan, requestJson } from '../site/api-client.ts'
+import type { ApiResponses, Checkout, Plan } from '../site/api.ts'
+import { errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
@@ -28,7 +28,7 @@ async function buy(plan: string, email: string): Promise<void> {
   buying.value = true
   buyError.value = undefined
   try {
-    const made = await requestJson<ApiResponses['POST /api/checkout']>('/api/checkout', {
+    const made = await requestJson<Checkout>('/api/checkout', {
       method: 'POST',
       values: { plan, email },
       headers: { 'idempotency-key': idempotencyKey(`${plan} ${email}`) },

@@ -1,9 +1,8 @@
 import { signal } from '@preact/signals'
-import type { ApiResponses } from '../site/api.ts'
-import { ApiError, type Order, requestJson } from '../site/api-client.ts'
+import type { ClaimedKey, Order } from '../site/api.ts'
+import { ApiError, requestJson } from '../site/api-client.ts'
 import { tabStore } from '../site/storage.ts'
 
-export type ClaimedKey = ApiResponses['POST /api/orders/{id}/claim']
 export type WatchedOrder = ReturnType<typeof watchOrder>
 
 const FIRST_POLL_MS = 2_000

@@ -1,5 +1,4 @@
 import { signal as createSignal } from '@preact/signals'
-import type { ApiResponses } from './api.ts'
 import { t } from './i18n.ts'
 
 /** An error response of the API. `message` is for people, in English. */
@@ -90,6 +89,22 @@ export async function readJson<T>(response: Response): Promise<T> {
   }
 }
 
+/** Safari cannot iterate over a stream. Throws NetworkError if it breaks off; what is not read is not downloaded. */
+export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const reader = body?.getReader()
+  try {
+    for (;;) {
+      const read = await reader?.read()
+      if (!read || read.done) return
+      yield read.value
+    }
+  } catch (cause) {
+    throw new NetworkError('the response broke off', { cause })
+  } finally {
+    reader?.cancel().catch(() => undefined)
+  }
+}
+
 /** The API's error for an invalid secret, by header. */
 const INVALID_SECRETS: Record<string, ApiError> = {
   apikey: new ApiError(401, {
@@ -124,14 +139,6 @@ async function errorFrom(response: Response): Promise<Error> {
     return new NetworkError(`status ${response.status}`, { cause })
   }
 }
-
-export type MessageSummary = ApiResponses['GET /api/check-mail']['messages'][number]
-export type Message = ApiResponses['GET /api/read-mail']['message']
-export type Attachment = Message['attachments'][number]
-export type Domains = ApiResponses['GET /api/domains']
-export type Plan = ApiResponses['GET /api/plans']['plans'][number]
-export type Order = ApiResponses['GET /api/orders/{id}']
-export type Usage = ApiResponses['GET /usage']
 
 /** In the user's language for common errors, else the message of the API. Throws whatever is a bug. */
 export function errorText(error: unknown): string {

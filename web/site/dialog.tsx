@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { Button, ErrorMessage } from './controls.tsx'
 import { t } from './i18n.ts'
 import { Icon } from './icon.tsx'
 import './dialog.css'
@@ -57,5 +58,44 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         {children}
       </div>
     </dialog>
+  )
+}
+
+interface ConfirmDialogProps extends DialogProps {
+  /** Name of the button that confirms. */
+  action: string
+  /** Class of that button. */
+  class?: string
+  /** Name of the other button. */
+  cancel?: string
+  error?: unknown
+  onConfirm(): void
+}
+
+/** Asks before something is done. The caller closes it. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const {
+    title,
+    action,
+    class: className = '',
+    cancel,
+    error,
+    onConfirm,
+    onClose,
+    children,
+  } = props
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <ErrorMessage error={error} />
+      <div class="row">
+        <Button class={className} onClick={onConfirm}>
+          {action}
+        </Button>
+        <Button class="plain" onClick={onClose}>
+          {cancel ?? t('site_cancel')}
+        </Button>
+      </div>
+    </Dialog>
   )
 }

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatDuration, formatReceived, formatWait, nextChangeMs } from './format.ts'
 
 const SECOND = 1_000
@@ -23,12 +22,12 @@ describe('a duration', () => {
     [0, '0 sec'],
     [-5 * DAY, '0 sec'],
   ] as const) {
-    test(expected, () => assert.equal(formatDuration(ms, 'en'), expected))
+    test(expected, () => expect(formatDuration(ms, 'en')).toBe(expected))
   }
 
   test('is formatted in the given language', () => {
-    assert.match(formatDuration(23 * HOUR + 59 * MINUTE, 'de'), /^23 Std\b.*59 Min\b/)
-    assert.match(formatDuration(DAY, 'ar', 'long'), /ساعة/)
+    expect(formatDuration(23 * HOUR + 59 * MINUTE, 'de')).toMatch(/^23 Std\b.*59 Min\b/)
+    expect(formatDuration(DAY, 'ar', 'long')).toMatch(/ساعة/)
   })
 })
 
@@ -40,7 +39,7 @@ describe('a wait is rounded up', () => {
     [121, /^3 minutes$/],
     [3_599, /^1 hour$/],
   ] as const) {
-    test(`${seconds} s`, () => assert.match(formatWait(seconds), expected))
+    test(`${seconds} s`, () => expect(formatWait(seconds)).toMatch(expected))
   }
 })
 
@@ -52,8 +51,8 @@ describe('the next change of a duration is', () => {
   ] as const) {
     test(name, () => {
       const delay = nextChangeMs(ms)
-      assert.equal(formatDuration(ms - delay + 2, 'en'), formatDuration(ms, 'en'))
-      assert.notEqual(formatDuration(ms - delay - SECOND, 'en'), formatDuration(ms, 'en'))
+      expect(formatDuration(ms - delay + 2, 'en')).toBe(formatDuration(ms, 'en'))
+      expect(formatDuration(ms - delay - SECOND, 'en')).not.toBe(formatDuration(ms, 'en'))
     })
   }
 })
@@ -73,11 +72,11 @@ describe('a message received', () => {
     ['last year', new Date(2025, 11, 31, 12, 0), 'en', 'Dec 31, 2025'],
     ['minutes ago, in Spanish', before(5), 'es', 'hace 5 min'],
   ] as const) {
-    test(name, () => assert.equal(formatReceived(at, NOW, language), text))
+    test(name, () => expect(formatReceived(at, NOW, language)).toBe(text))
   }
 
   test('minutes ago, but yesterday, shows minutes', () => {
     const midnight = new Date(2026, 2, 10, 0, 5)
-    assert.equal(formatReceived(new Date(2026, 2, 9, 23, 55), midnight, 'en'), '10 min. ago')
+    expect(formatReceived(new Date(2026, 2, 9, 23, 55), midnight, 'en')).toBe('10 min. ago')
   })
 })

@@ -24,15 +24,6 @@ export function formatShortTime(time: string | Date): string {
   return new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-/** A UTC day, `2026-03-01`. */
-export function formatDay(date: string, length: 'short' | 'long' = 'long'): string {
-  return new Date(`${date}T00:00:00Z`).toLocaleDateString(language.value, {
-    timeZone: 'UTC',
-    month: length,
-    day: 'numeric',
-  })
-}
-
 /** In the two largest units; seconds only below two minutes. */
 export function formatDuration(
   ms: number,

@@ -5,14 +5,10 @@ import { type Catalogue, translate, type Values } from '../../src/shared/transla
 import { localStore } from './storage.ts'
 
 // English is bundled, as the fallback if another catalogue cannot be loaded.
-const CATALOGUES: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
-  es: async () => (await import('../../src/shared/locales/es.json')).default,
-  pt: async () => (await import('../../src/shared/locales/pt.json')).default,
-  de: async () => (await import('../../src/shared/locales/de.json')).default,
-  fr: async () => (await import('../../src/shared/locales/fr.json')).default,
-  zh: async () => (await import('../../src/shared/locales/zh.json')).default,
-  ar: async () => (await import('../../src/shared/locales/ar.json')).default,
-}
+const CATALOGUES = import.meta.glob<Catalogue>(
+  ['../../src/shared/locales/*.json', '!../../src/shared/locales/en.json'],
+  { import: 'default' },
+)
 
 export const language = signal<Language>('en')
 const catalogue = signal<Catalogue>(en)
@@ -20,6 +16,12 @@ const catalogue = signal<Catalogue>(en)
 /** The text in the current language. `count` selects the plural form. */
 export function t(name: keyof Catalogue, values: Values = {}): string {
   return translate(catalogue.value[name], language.value, values)
+}
+
+/** The text of a value of the API, if there is one; else the value. */
+export function knownText(prefix: 'key_state_' | 'shop_state_', value: string): string {
+  const name = `${prefix}${value}`
+  return Object.hasOwn(en, name) ? t(name as keyof Catalogue) : value
 }
 
 export function listSeparator(): string {
@@ -43,7 +45,7 @@ let requested: Language | undefined
 
 async function applyLanguage(chosen: Language): Promise<void> {
   requested = chosen
-  const loaded = await loadCatalogue(chosen)
+  const loaded = await loadCatalogue(chosen, en, CATALOGUES)
   // Another one may have been chosen meanwhile.
   if (requested !== chosen) return
   if (loaded) {
@@ -58,11 +60,11 @@ async function applyLanguage(chosen: Language): Promise<void> {
 }
 
 /** Undefined if offline, or if a newer build has replaced the files. */
-async function loadCatalogue(chosen: Language): Promise<Catalogue | undefined> {
-  if (chosen === 'en') return en
-  try {
-    return await CATALOGUES[chosen]()
-  } catch {
-    return undefined
-  }
+export async function loadCatalogue<T>(
+  chosen: Language,
+  english: T,
+  others: Record<string, () => Promise<T>>,
+): Promise<T | undefined> {
+  const load = Object.entries(others).find(([path]) => path.endsWith(`/${chosen}.json`))?.[1]
+  return chosen === 'en' ? english : await load?.().catch(() => undefined)
 }

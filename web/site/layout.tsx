@@ -119,7 +119,7 @@ type Theme = (typeof THEMES)[number]
 const storedTheme = localStore.get('theme')
 
 /** before-paint.ts applies the same before the first paint. */
-const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'auto')
+export const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'auto')
 
 effect(() => {
   const { dataset } = document.documentElement

@@ -35,27 +35,19 @@ function Destination({ target }: { target: LinkTarget }) {
       return <WebLink target={target} />
     case 'mail':
       return <MailLink address={target.address} />
-    case 'other':
+    default: {
+      const scheme = target.kind === 'other' ? target.scheme.slice(0, MAX_SCHEME) : ''
       return (
         <>
-          <h1>{t('leave_other')}</h1>
-          <p>{t('leave_other_why', { scheme: target.scheme.slice(0, MAX_SCHEME) })}</p>
+          <h1>{t(`leave_${target.kind}`)}</h1>
+          <p>{t(`leave_${target.kind}_why`, { scheme })}</p>
           <div class="row">
             <BackButton />
           </div>
-          <FullUrl href={target.href} />
+          {target.kind === 'other' && <FullUrl href={target.href} />}
         </>
       )
-    case 'broken':
-      return (
-        <>
-          <h1>{t('leave_broken')}</h1>
-          <p>{t('leave_broken_why')}</p>
-          <div class="row">
-            <BackButton />
-          </div>
-        </>
-      )
+    }
   }
 }
 

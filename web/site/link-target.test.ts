@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { leavePath, otherHost, parseLink } from './link-target.ts'
 
 describe('a link on the web', () => {
@@ -41,10 +40,10 @@ describe('a link on the web', () => {
   ] as const) {
     test(name, () => {
       const found = parseLink(link)
-      assert.ok(found.kind === 'web')
-      assert.equal(found.host, host)
-      assert.deepEqual(found.warnings, warnings)
-      assert.equal(new URL(found.href).host, host)
+      expect(found.kind).toBe('web')
+      expect(found.host).toBe(host)
+      expect(found.warnings).toStrictEqual(warnings)
+      expect(new URL(found.href).host).toBe(host)
     })
   }
 })
@@ -100,15 +99,15 @@ for (const [name, link, expected] of [
   ['a path is broken', '/etc', { kind: 'broken' }],
   ['an extremely long link is broken', `https://a.test/${'x'.repeat(40_000)}`, { kind: 'broken' }],
 ] as const) {
-  test(name, () => assert.deepEqual(parseLink(link), expected))
+  test(name, () => expect(parseLink(link)).toStrictEqual(expected))
 }
 
 test('the leave page gets the whole link in the fragment', () => {
   const link = 'https://a.test/?b=c#d e"<'
   const url = new URL(leavePath(link), 'https://site.test')
-  assert.equal(url.pathname, '/leave')
-  assert.equal(url.search, '')
-  assert.equal(decodeURIComponent(url.hash.slice(1)), link)
+  expect(url.pathname).toBe('/leave')
+  expect(url.search).toBe('')
+  expect(decodeURIComponent(url.hash.slice(1))).toBe(link)
 })
 
 describe('the text of a link', () => {
@@ -123,7 +122,7 @@ describe('the text of a link', () => {
     ['Version 2.0', 'a.test', undefined],
   ] as const) {
     test(`${text} to ${host} names ${named ?? 'no other site'}`, () => {
-      assert.equal(otherHost(text, host), named)
+      expect(otherHost(text, host)).toBe(named)
     })
   }
 })

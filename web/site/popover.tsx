@@ -8,9 +8,9 @@ interface PopoverProps {
   label: string
   icon?: IconName
   caption?: ComponentChildren
-  /** Of the button. */
+  /** Class of the button. */
   class?: string
-  /** Of the panel. A style sheet may show it in place of the button if there is room. */
+  /** Class of the panel. A style sheet may show it in place of the button if there is room. */
   panelClass?: string
   children: ComponentChildren
 }

@@ -33,6 +33,15 @@ function openStore(area: () => Storage) {
   }
 }
 
+/** What was stored as JSON; undefined if it is anything else. */
+export function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return undefined
+  }
+}
+
 /** Never holds the content of a mail. */
 export const localStore = openStore(() => localStorage)
 

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { problemFault, request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { adminRoutes } from '../../http/routes.ts'
 import { ADMIN_TOKEN, assertProblem, signInTo } from './testing/admin-client.ts'
 
@@ -36,9 +35,9 @@ describe('without a token in the configuration', () => {
       for (const sent of [method, 'OPTIONS', 'PUT']) {
         const headers = { authorization: 'Bearer ', cookie: 'mayfly-admin=x', accept: 'text/html' }
         const response = await request(`${closed.url}${path}`, { method: sent, headers })
-        assert.equal(response.status, 404, `${sent} ${path}`)
+        expect(response.status, `${sent} ${path}`).toBe(404)
         const isJson = response.headers.get('content-type')?.startsWith('application/json')
-        assert.equal(isJson, path !== '/admin', `${sent} ${path}`)
+        expect(isJson, `${sent} ${path}`).toBe(path !== '/admin')
       }
     }
     await closed.stop()
@@ -69,8 +68,8 @@ describe('every route of the API', () => {
         const isSignIn = route.endsWith('/sign-in')
         const hasBearer = headers()['authorization']?.startsWith('Bearer t') === true
         const expected = crossSite && !isSignIn && !hasBearer ? 403 : 401
-        assert.equal(response.status, expected, `${method} ${path}`)
-        assert.equal(problemFault(response), undefined, path)
+        expect(response.status, `${method} ${path}`).toBe(expected)
+        expect(problemFault(response), path).toBeUndefined()
       }
     })
   }
@@ -84,33 +83,32 @@ describe('every route of the API', () => {
         for (const credential of [{}, BEARER, { cookie }]) {
           const headers = { origin, ...credential }
           const response = await request(`${server.url}${path}`, { method, headers })
-          assert.equal(response.headers.get('access-control-allow-origin'), null, path)
-          assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin', path)
+          expect(response.headers.get('access-control-allow-origin'), path).toBe(null)
+          expect(response.headers.get('cross-origin-resource-policy'), path).toBe('same-origin')
           statuses.add(response.status)
         }
       }
     }
     const expected = [200, 204, 400, 401, 403, 404, 405]
-    assert.deepEqual([...statuses].toSorted(), expected)
+    expect([...statuses].toSorted()).toStrictEqual(expected)
   })
 })
 
 describe('the cookie', () => {
   test('is random, valid for 12 hours, and readable by neither scripts nor other sites', async () => {
     const [one, other] = [await signIn(), await signIn()]
-    assert.match(one.cookie, /^mayfly-admin=[\w-]{43}$/)
-    assert.notEqual(one.cookie, other.cookie)
-    assert.deepEqual(one.flags, ['Path=/admin', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict'])
-    assert.equal((await get('/overview', { cookie: one.cookie })).status, 200)
-    assert.equal((await get('/overview', { cookie: `a=b; ${other.cookie}; c=d` })).status, 200)
+    expect(one.cookie).toMatch(/^mayfly-admin=[\w-]{43}$/)
+    expect(one.cookie).not.toBe(other.cookie)
+    expect(one.flags).toStrictEqual(['Path=/admin', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict'])
+    expect((await get('/overview', { cookie: one.cookie })).status).toBe(200)
+    expect((await get('/overview', { cookie: `a=b; ${other.cookie}; c=d` })).status).toBe(200)
   })
 
   test('over https has the prefix that sibling hosts cannot set', async () => {
     const headers = { ...BEARER, 'x-forwarded-proto': 'https', 'x-forwarded-for': newClient() }
     const path = '/admin/api/sign-in'
     const made = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
-    assert.match(
-      made.headers.get('set-cookie') ?? '',
+    expect(made.headers.get('set-cookie') ?? '').toMatch(
       /^__Host-mayfly-admin=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
     )
     const [cookie = ''] = (made.headers.get('set-cookie') ?? '').split(';')
@@ -120,10 +118,11 @@ describe('the cookie', () => {
       return (await requestFrom(server.port, PROXY, { path, headers: options })).status
     }
     const plain = cookie.replace('__Host-', '')
-    assert.deepEqual(
-      [await overview(cookie), await overview(plain), await overview(cookie, 'http')],
-      [200, 401, 401],
-    )
+    expect([
+      await overview(cookie),
+      await overview(plain),
+      await overview(cookie, 'http'),
+    ]).toStrictEqual([200, 401, 401])
     const host = 'box.test'
     const out = await requestFrom(server.port, PROXY, {
       method: 'POST',
@@ -131,26 +130,25 @@ describe('the cookie', () => {
       headers: { ...headers, authorization: '', host, origin: `https://${host}`, cookie },
     })
     // Without these, browsers would ignore it.
-    assert.equal(
-      out.headers.get('set-cookie'),
+    expect(out.headers.get('set-cookie')).toBe(
       '__Host-mayfly-admin=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure',
     )
-    assert.equal(await overview(cookie), 401)
+    expect(await overview(cookie)).toBe(401)
   })
 
   test('is replaced by the next sign-in of the same browser', async () => {
     const { cookie } = await signIn()
     const again = await send('/sign-in', { ...BEARER, cookie })
     const [next = ''] = (again.headers.get('set-cookie') ?? '').split(';')
-    assert.equal((await get('/overview', { cookie })).status, 401)
-    assert.equal((await get('/sign-in', { cookie: next })).status, 200)
+    expect((await get('/overview', { cookie })).status).toBe(401)
+    expect((await get('/sign-in', { cookie: next })).status).toBe(200)
   })
 
   test('expires 12 hours after the sign-in, however often it is used', async () => {
     const { cookie } = await signIn()
     const before = time
     time = new Date(before.getTime() + 12 * HOURS - 1)
-    assert.equal((await get('/overview', { cookie })).status, 200)
+    expect((await get('/overview', { cookie })).status).toBe(200)
     time = new Date(before.getTime() + 12 * HOURS)
     assertProblem(await get('/overview', { cookie }), 401, 'invalid_token')
   })
@@ -158,10 +156,10 @@ describe('the cookie', () => {
   test('is worthless after the sign-out, and others stay valid', async () => {
     const [one, other] = [await signIn(), await signIn()]
     const out = await send('/sign-out', { ...ownPage(), cookie: one.cookie })
-    assert.equal(out.status, 200)
-    assert.match(out.headers.get('set-cookie') ?? '', /^mayfly-admin=; Path=\/admin; Max-Age=0;/)
-    assert.equal((await get('/overview', { cookie: one.cookie })).status, 401)
-    assert.equal((await get('/overview', { cookie: other.cookie })).status, 200)
+    expect(out.status).toBe(200)
+    expect(out.headers.get('set-cookie') ?? '').toMatch(/^mayfly-admin=; Path=\/admin; Max-Age=0;/)
+    expect((await get('/overview', { cookie: one.cookie })).status).toBe(401)
+    expect((await get('/overview', { cookie: other.cookie })).status).toBe(200)
   })
 
   test('is stored only as a hash, which depends on the admin token', async () => {
@@ -180,8 +178,8 @@ describe('the cookie', () => {
     const [cookie = ''] = (headers.get('set-cookie') ?? '').split(';')
     const overview = async ({ url }: TestServer) =>
       (await request(`${url}/admin/api/overview`, { headers: { cookie } })).status
-    assert.deepEqual([await overview(first), await overview(next)], [200, 401])
-    assert.ok(!hashes.join().includes(cookie.replace(/^.*=/, '')))
+    expect([await overview(first), await overview(next)]).toStrictEqual([200, 401])
+    expect(hashes.join()).not.toContain(cookie.replace(/^.*=/, ''))
     await Promise.all([first.stop(), next.stop()])
   })
 })
@@ -217,8 +215,10 @@ describe('a form or script of another site cannot use the cookie', () => {
         assertProblem(response, 403, 'not_allowed', type)
       }
       assertProblem(await send('/sign-out', all), 403, 'not_allowed')
-      assert.ok(!(await server.store.listDomains()).some(({ name }) => name === 'evil.test'))
-      assert.equal((await get('/overview', { cookie })).status, 200)
+      expect(
+        (await server.store.listDomains()).some(({ name }) => name === 'evil.test'),
+      ).toBeFalsy()
+      expect((await get('/overview', { cookie })).status).toBe(200)
     })
   }
 
@@ -249,8 +249,8 @@ describe('a form or script of another site cannot use the cookie', () => {
       ['box.test', 'https://sub.box.test', 403],
     ] as const) {
       const response = await change(host, origin)
-      assert.equal(response.status, status, `${host} ${origin}`)
-      if (status === 403) assert.match(String(response.body['message']), /MAYFLY_BASE_URL/)
+      expect(response.status, `${host} ${origin}`).toBe(status)
+      if (status === 403) expect(String(response.body['message'])).toMatch(/MAYFLY_BASE_URL/)
     }
     await named.stop()
   })
@@ -258,21 +258,21 @@ describe('a form or script of another site cannot use the cookie', () => {
   test('our own page can, and a program with the token needs no origin', async () => {
     const { cookie } = await signIn()
     const body = new URLSearchParams({ name: 'own.test' })
-    assert.equal((await send('/domains', { ...ownPage(), cookie }, body)).status, 200)
+    expect((await send('/domains', { ...ownPage(), cookie }, body)).status).toBe(200)
     const { 'sec-fetch-site': _, ...oldBrowser } = ownPage()
     const change = new URLSearchParams({ name: 'own.test', active: '0' })
-    assert.equal((await send('/domains/change', { ...oldBrowser, cookie }, change)).status, 200)
+    expect((await send('/domains/change', { ...oldBrowser, cookie }, change)).status).toBe(200)
     const other = new URLSearchParams({ name: 'program.test' })
-    assert.equal((await send('/domains', BEARER, other)).status, 200)
+    expect((await send('/domains', BEARER, other)).status).toBe(200)
   })
 })
 
 test('the page is served to everybody, and is neither cached, indexed nor framed', async () => {
   const { status, headers, text } = await request(`${server.url}/admin`)
-  assert.equal(status, 200)
-  assert.equal(headers.get('cache-control'), 'no-store')
-  assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
-  assert.equal(headers.get('access-control-allow-origin'), null)
-  assert.match(text, /<meta name="robots" content="noindex">/)
-  assert.ok(!text.includes(TOKEN))
+  expect(status).toBe(200)
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('content-security-policy') ?? '').toMatch(/frame-ancestors 'none'/)
+  expect(headers.get('access-control-allow-origin')).toBe(null)
+  expect(text).toMatch(/<meta name="robots" content="noindex">/)
+  expect(text).not.toContain(TOKEN)
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { request, requestFrom } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { newClient, PROXY, PROXY_ENV } from '../../../test/support/trusted-proxy.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { readMetrics } from '../../base/metrics.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
 import { assertProblem, signInTo, ADMIN_TOKEN as TOKEN } from './testing/admin-client.ts'
@@ -39,23 +38,23 @@ describe('429', () => {
     const [client, other] = [newClient(), newClient()]
     for (let guess = 0; guess < 20; guess += 1) {
       const path = guess % 2 === 0 ? '/admin/api/sign-in' : '/admin/api/sessions/end'
-      assert.equal((await from(client, `guess${guess}`, path)).status, 401)
+      expect((await from(client, `guess${guess}`, path)).status).toBe(401)
     }
     for (const token of ['guess', TOKEN]) {
       assertProblem(await from(client, token), 429, 'rate_limited')
       assertProblem(await from(client, token, '/admin/api/overview', 'GET'), 429, 'rate_limited')
     }
-    assert.equal((await from(other, TOKEN)).status, 200)
+    expect((await from(other, TOKEN)).status).toBe(200)
     const headers = { 'x-forwarded-for': client, cookie }
     const path = '/admin/api/overview'
-    assert.equal((await requestFrom(server.port, PROXY, { path, headers })).status, 200)
+    expect((await requestFrom(server.port, PROXY, { path, headers })).status).toBe(200)
   })
 
   test('right tokens use nothing up', async () => {
     const headers = { 'x-forwarded-for': newClient(), ...BEARER }
     for (let count = 0; count < 30; count += 1) {
       const path = '/admin/api/overview'
-      assert.equal((await requestFrom(server.port, PROXY, { path, headers })).status, 200)
+      expect((await requestFrom(server.port, PROXY, { path, headers })).status).toBe(200)
     }
   })
 
@@ -63,13 +62,12 @@ describe('429', () => {
     const local = await openTestServer({ env: { MAYFLY_ADMIN_TOKEN: TOKEN }, now: () => NOW })
     const status = async (authorization: string) =>
       (await request(`${local.url}/metrics`, { headers: { authorization } })).status
-    for (let guess = 0; guess < 20; guess += 1) assert.equal(await status(`Bearer ${guess}`), 401)
-    assert.equal(await status('Bearer guess'), 429)
-    assert.equal(await status(BEARER.authorization), 429)
-    assert.deepEqual(
-      local.logged.map(({ level, facts }) => [level, facts['client']]),
-      [['warn', 'local']],
-    )
+    for (let guess = 0; guess < 20; guess += 1) expect(await status(`Bearer ${guess}`)).toBe(401)
+    expect(await status('Bearer guess')).toBe(429)
+    expect(await status(BEARER.authorization)).toBe(429)
+    expect(local.logged.map(({ level, facts }) => [level, facts['client']])).toStrictEqual([
+      ['warn', 'local'],
+    ])
     await local.stop()
   })
 
@@ -78,14 +76,14 @@ describe('429', () => {
       const read = async (token: string) => {
         const headers = { ...forwarded, authorization: `Bearer ${token}` }
         const response = await requestFrom(server.port, PROXY, { path: '/readyz', headers })
-        assert.equal(response.status, 200)
+        expect(response.status).toBe(200)
         return Object.keys(response.body)
       }
-      assert.deepEqual(await read(TOKEN), ['status', 'client'])
+      expect(await read(TOKEN)).toStrictEqual(['status', 'client'])
       for (let guess = 0; guess < 25; guess += 1) {
-        assert.deepEqual(await read(`guess${guess}`), ['status'])
+        expect(await read(`guess${guess}`)).toStrictEqual(['status'])
       }
-      assert.deepEqual(await read(TOKEN), ['status'])
+      expect(await read(TOKEN)).toStrictEqual(['status'])
     }
   })
 
@@ -99,7 +97,7 @@ describe('429', () => {
     for (let guess = 0; guess < 25; guess += 1) {
       await requestFrom(server.port, PROXY, { path: '/admin/api/overview', headers })
     }
-    assert.deepEqual([count('wrong') - before[0], count('rate_limited') - before[1]], [20, 5])
+    expect([count('wrong') - before[0], count('rate_limited') - before[1]]).toStrictEqual([20, 5])
   })
 
   test('requests with a cookie or without any are limited like others', async () => {
@@ -110,7 +108,7 @@ describe('429', () => {
       const responses = await Promise.all(
         Array.from({ length: 205 }, () => requestFrom(server.port, PROXY, { path, headers })),
       )
-      assert.equal(responses.filter(({ status }) => status === 429).length, 5)
+      expect(responses.filter(({ status }) => status === 429).length).toBe(5)
     }
   })
 })
@@ -134,17 +132,14 @@ describe('the log', () => {
     const url = `${faulty.url}/admin/api/overview?token=${TOKEN}&id=${cookie}`
     const mistyped = TOKEN.replace('admin', 'admim')
     const wrong = { headers: { authorization: `Bearer ${mistyped}` } }
-    assert.equal((await request(url, wrong)).status, 401)
-    assert.equal((await request(url, { headers: { cookie } })).status, 500)
+    expect((await request(url, wrong)).status).toBe(401)
+    expect((await request(url, { headers: { cookie } })).status).toBe(500)
     fault = new StoreUnavailable(new Error('unreachable'))
-    assert.equal((await request(url, { headers: { cookie } })).status, 503)
-    assert.deepEqual(
-      faulty.logged.map(({ level }) => level),
-      ['error', 'warn'],
-    )
+    expect((await request(url, { headers: { cookie } })).status).toBe(503)
+    expect(faulty.logged.map(({ level }) => level)).toStrictEqual(['error', 'warn'])
     for (const secret of [TOKEN, mistyped, cookie.replace(/^.*=/, '')]) {
-      assert.ok(!textOf(faulty).includes(secret))
-      assert.ok(!textOf(server).includes(secret))
+      expect(textOf(faulty)).not.toContain(secret)
+      expect(textOf(server)).not.toContain(secret)
     }
     await faulty.stop()
   })
@@ -160,16 +155,15 @@ describe('the log', () => {
     await send('/sign-out', headers)
     await request(`${server.url}/admin/api/overview`, { headers: BEARER })
     await send('/sign-in', BEARER)
-    assert.ok(server.logged.every(({ facts }) => facts['client'] === 'local'))
-    assert.deepEqual(
+    expect(server.logged.every(({ facts }) => facts['client'] === 'local')).toBeTruthy()
+    expect(
       server.logged.map(({ level, facts }) => [level, facts['action'], facts['entry']]),
-      [
-        ['info', '/blocks', 'a…@spam.test'],
-        ['info', '/blocks/remove', 'a…@spam.test'],
-        ['info', '/mail/delete', undefined],
-        ['info', '/sign-out', undefined],
-        ['info', '/sign-in', undefined],
-      ],
-    )
+    ).toStrictEqual([
+      ['info', '/blocks', 'a…@spam.test'],
+      ['info', '/blocks/remove', 'a…@spam.test'],
+      ['info', '/mail/delete', undefined],
+      ['info', '/sign-out', undefined],
+      ['info', '/sign-in', undefined],
+    ])
   })
 })

@@ -2,22 +2,15 @@ import { Type } from 'typebox'
 import { type Address, parseAddress } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import { timestampFields } from '../../base/time.ts'
-import {
-  invalidCursor,
-  nextField,
-  pageFields,
-  readPage,
-  timesOf,
-} from '../../http/server/admin-list.ts'
+import { invalidCursor, nextField, pageFields, readPage } from '../../http/server/admin-list.ts'
 import { adminRoute } from '../../http/server/admin-route.ts'
 import { success } from '../../http/server/response.ts'
-import { countField, successSchema } from '../../http/server/schemas.ts'
+import { countField, named, nullableTimeFields, successSchema } from '../../http/server/schemas.ts'
 import { rawMailResponse } from '../../mail/api/downloads.ts'
 import { addressField, messageIdField } from '../../mail/api/schemas.ts'
 import {
   deleteOperatorMail,
   endSessionByAddress,
-  listSessions,
   type OperatorDeps,
   readOperatorMail,
   readRawOperatorMail,
@@ -30,10 +23,10 @@ import type { AdminDeps } from '../deps.ts'
 
 // The mail of sessions and of the pool is not readable here, whoever asks.
 
-const sessionSchema = Type.Object({
+const sessionSchema = named('AdminSession', {
   email: addressField,
-  ...timesOf('created_at'),
-  ...timesOf('expires_at'),
+  ...nullableTimeFields('created_at'),
+  ...nullableTimeFields('expires_at'),
   messages: countField(3),
   bytes: countField(12_000),
   key: Type.Boolean({ description: 'Whether it was created with a key.' }),
@@ -65,7 +58,7 @@ const sessionRoutes = [
         page,
         ({ before, limit }) => {
           const last = before && { bytes: before.rank, id: mailboxId(before.id) }
-          return listSessions(operatorDeps(deps), { order, limit, before: last })
+          return deps.store.listSessions({ order, limit, before: last, now: deps.now() })
         },
         ({ bytes, id }) => ({ rank: bytes, id }),
       )
@@ -77,7 +70,7 @@ const sessionRoutes = [
     path: '/sessions/end',
     title: 'End a session',
     description:
-      'Ends the live session of an address: its mail is deleted and its address reserved.',
+      'Ends the live session of an address: its mail is deleted, and the cool-down of its address begins.',
     input: Type.Object({ address: Type.String({ description: 'The address.' }) }),
     output: successSchema({ session: sessionSchema }),
     problems: ['not_found'],
@@ -97,7 +90,7 @@ const summaryFields = {
   sender_email: Type.String({ examples: ['ann@sender.example'] }),
   subject: Type.String({ examples: ['Abuse report'] }),
   size: countField(4_000),
-  ...timesOf('received_at'),
+  ...nullableTimeFields('received_at'),
 }
 
 const mailRoutes = [
@@ -107,7 +100,10 @@ const mailRoutes = [
     title: 'Operator mail',
     description: 'Mail to postmaster and abuse, newest first.',
     input: Type.Object(pageFields),
-    output: successSchema({ messages: Type.Array(Type.Object(summaryFields)), next: nextField }),
+    output: successSchema({
+      messages: Type.Array(named('OperatorMailSummary', summaryFields)),
+      next: nextField,
+    }),
     async handle(page, { store }: AdminDeps) {
       const { entries, next } = await readPage(
         page,
@@ -125,7 +121,7 @@ const mailRoutes = [
     description: 'One message to postmaster or abuse, as text.',
     input: Type.Object({ id: Type.Integer({ minimum: 0 }) }),
     output: successSchema({
-      message: Type.Object({
+      message: named('OperatorMail', {
         ...summaryFields,
         text: Type.String(),
         truncated: Type.Boolean(),

@@ -1,28 +1,33 @@
 import { Problem } from '../../base/problem.ts'
-import { isOwnOrigin } from '../../http/server/client.ts'
+import { isOwnOrigin } from '../../http/server/client-address.ts'
 import {
   bearerToken,
   cookieScope,
   cookieValue,
-  isOperatorRequest,
+  requireAdminToken,
   setCookieHeader,
 } from '../../http/server/credentials.ts'
 import type { ServerDeps } from '../../http/server/deps.ts'
-import type { HttpRequest } from '../../http/server/route.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { isSignedIn, type OperatorSessionDeps } from '../session.ts'
+
+type RequireOperatorDeps = OperatorSessionDeps &
+  Pick<ServerDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log' | 'baseUrl'>
+
+export function openAdminDeps(deps: RequireOperatorDeps) {
+  return { requireOperator: (request: HttpRequest) => requireOperator(deps, request) }
+}
 
 /**
  * The admin token as a Bearer token, or the cookie of the page. Browsers send the cookie by themselves, so with it a change must
  * come from one of our own pages: they name their origin with every POST.
  */
-export async function requireOperator(
-  deps: OperatorSessionDeps &
-    Pick<ServerDeps, 'adminToken' | 'rateLimits' | 'limit' | 'now' | 'log' | 'baseUrl'>,
+async function requireOperator(
+  deps: RequireOperatorDeps,
   request: HttpRequest,
 ): Promise<undefined> {
   if (bearerToken(request.headers.authorization) !== undefined) {
-    if (await isOperatorRequest(deps, request)) return
-    throw wrongToken()
+    return await requireAdminToken(deps, request)
   }
   if (request.method === 'POST' && !isOwnPage(request, deps.baseUrl)) {
     throw new Problem(
@@ -33,10 +38,6 @@ export async function requireOperator(
   const id = signInId(request)
   if (id !== undefined && (await isSignedIn(deps, id))) return
   throw new Problem('invalid_token', 'Sign in, or send the admin token as Authorization: Bearer.')
-}
-
-export function wrongToken(): Problem {
-  return new Problem('invalid_token', 'The admin token is wrong.')
 }
 
 function isOwnPage(request: HttpRequest, baseUrl: string): boolean {

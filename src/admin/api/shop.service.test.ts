@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { request } from '../../../test/support/http-client.ts'
-import { openTestServer, type TestServer } from '../../../test/support/http-server.ts'
-import { keyRing } from '../../../test/support/keys.ts'
-import { openReceiver } from '../../../test/support/webhook-receiver.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { request } from '../../../test/kit/http/http-client.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { openReceiver } from '../../../test/kit/http/webhook-receiver.ts'
+import { keyRing } from '../../../test/kit/shop/keys.ts'
 import { isoTimestamp } from '../../base/time.ts'
 import { PLANS } from '../../shared/plan.ts'
-import type { NewPurchase } from '../../shop/purchase-store.ts'
 import { type PaymentFacts, settle } from '../../shop/rules.ts'
+import type { NewOrder } from '../../shop/store.ts'
 import { ADMIN_TOKEN, adminClient, assertProblem, type Fields } from './testing/admin-client.ts'
 
 let server: TestServer
@@ -33,29 +32,29 @@ describe('keys', () => {
     await server.shop.labelKey(one.id, 'Backoffice EU')
     const ids = async (values: Record<string, string>) =>
       (await list('/keys', 'keys', values)).map(({ id }) => id)
-    assert.ok((await ids({})).includes(other.id))
+    expect.assert((await ids({})).includes(other.id))
     const prefix = one.secret.slice(0, 12)
     for (const find of [one.id, prefix, 'backoffice']) {
-      assert.deepEqual(await ids({ find }), [one.id], find)
+      expect(await ids({ find }), find).toStrictEqual([one.id])
     }
-    assert.deepEqual(await ids({ find: 'nothing' }), [])
+    expect(await ids({ find: 'nothing' })).toStrictEqual([])
     for (const find of [one.secret, `APIKey: ${one.secret}`, one.secret.slice(0, -1)]) {
       assertProblem(await call('GET', '/keys', { find }), 400, 'invalid_parameter')
     }
     const all = (await pages('/keys', 'keys')).flat()
-    assert.deepEqual(all.toSorted(), [one.id, other.id].toSorted())
-    assert.deepEqual(await pages('/keys', 'keys', 'id', { find: 'BACKOFFICE' }), [[one.id]])
-    assert.ok(!returned.join().includes(one.secret))
+    expect(all.toSorted()).toStrictEqual([one.id, other.id].toSorted())
+    expect(await pages('/keys', 'keys', 'id', { find: 'BACKOFFICE' })).toStrictEqual([[one.id]])
+    expect(returned.join()).not.toContain(one.secret)
   })
 
   test('are revoked at once', async () => {
     const key = await ring.issue()
     const usage = () => request(`${server.url}/usage`, { headers: key.headers })
-    assert.equal((await usage()).status, 200)
-    assert.equal((await call('POST', '/keys/revoke', { id: key.id })).status, 200)
-    assert.equal((await usage()).status, 401)
+    expect((await usage()).status).toBe(200)
+    expect((await call('POST', '/keys/revoke', { id: key.id })).status).toBe(200)
+    expect((await usage()).status).toBe(401)
     const [found] = await list('/keys', 'keys', { find: key.id })
-    assert.equal(found?.['state'], 'revoked')
+    expect(found?.['state']).toBe('revoked')
     assertProblem(await call('POST', '/keys/revoke', { id: 'key_no' }), 404, 'not_found')
     await assertRefused([['/keys/revoke', {}, /^id: /]])
   })
@@ -63,8 +62,8 @@ describe('keys', () => {
 
 test('orders are listed with masked addresses; one of them with the whole address', async () => {
   const [plan] = PLANS
-  assert.ok(plan)
-  const ordered: NewPurchase = {
+  expect.assert(plan)
+  const ordered: NewOrder = {
     id: 'ord_one',
     provider: 'fake',
     mode: 'test',
@@ -76,25 +75,25 @@ test('orders are listed with masked addresses; one of them with the whole addres
     claimHash: 'canary-claim-hash',
     idempotencyHash: undefined,
   }
-  await server.shop.addPurchase(ordered)
+  await server.shop.addOrder(ordered)
   const [order] = await list('/orders', 'orders')
-  assert.deepEqual([order?.['id'], order?.['email']], ['ord_one', 'b…@shop.test'])
-  assert.deepEqual([order?.['state'], order?.['key_id']], ['open', null])
+  expect([order?.['id'], order?.['email']]).toStrictEqual(['ord_one', 'b…@shop.test'])
+  expect([order?.['state'], order?.['key_id']]).toStrictEqual(['open', null])
   const [one] = await list('/orders', 'orders', { id: 'ord_one' })
-  assert.equal(one?.['email'], 'buyer@shop.test')
-  assert.deepEqual(await list('/orders', 'orders', { id: 'ord_two' }), [])
-  await server.shop.addPurchase({ ...ordered, id: 'ord_two', keyId: 'key_two' })
-  assert.deepEqual(await pages('/orders', 'orders'), [['ord_two'], ['ord_one']])
+  expect(one?.['email']).toBe('buyer@shop.test')
+  expect(await list('/orders', 'orders', { id: 'ord_two' })).toStrictEqual([])
+  await server.shop.addOrder({ ...ordered, id: 'ord_two', keyId: 'key_two' })
+  expect(await pages('/orders', 'orders')).toStrictEqual([['ord_two'], ['ord_one']])
 
   const paidAt = server.now()
-  const payment = { ref: 'p', paidAt, returned: 'no', disputed: 'no' } as const
+  const payment = { ref: 'p', paidAt, refunded: 'no', disputed: 'no' } as const
   const facts: PaymentFacts = {
     state: 'paid',
     payments: [payment],
     renewal: 'none',
     subscriptionRef: undefined,
   }
-  await server.shop.settlePurchase({
+  await server.shop.applySettlement({
     orderId: 'ord_one',
     revision: 0,
     settlement: settle(plan, facts),
@@ -102,15 +101,17 @@ test('orders are listed with masked addresses; one of them with the whole addres
     now: paidAt,
   })
   const claim = { orderId: 'ord_one', claimHash: 'canary-claim-hash', secretHash: 'canary-hash' }
-  assert.equal(await server.shop.claimKey({ ...claim, now: paidAt }), 'claimed')
+  expect(await server.shop.claimKey({ ...claim, now: paidAt })).toBe('claimed')
   const [paid] = await list('/orders', 'orders', { id: 'ord_one' })
-  assert.deepEqual(
-    [paid?.['state'], paid?.['key_id'], paid?.['key_prefix'], paid?.['payments']],
-    ['paid', 'key_one', 'mf_test_abcd', 1],
-  )
-  assert.equal(paid?.['claimed_at_iso'], isoTimestamp(paidAt))
-  assert.ok(!returned.join().includes('canary-hash'))
-  assert.ok(!returned.join().includes('canary-claim-hash'))
+  expect([
+    paid?.['state'],
+    paid?.['key_id'],
+    paid?.['key_prefix'],
+    paid?.['payments'],
+  ]).toStrictEqual(['paid', 'key_one', 'mf_test_abcd', 1])
+  expect(paid?.['claimed_at_iso']).toBe(isoTimestamp(paidAt))
+  expect(returned.join()).not.toContain('canary-hash')
+  expect(returned.join()).not.toContain('canary-claim-hash')
 })
 
 test('a cursor that no list returned is refused', async () => {
@@ -122,7 +123,7 @@ test('a cursor that no list returned is refused', async () => {
     for (const limit of ['0', '1001', 'x']) {
       assertProblem(await call('GET', path, { limit }), 400, 'invalid_parameter', limit)
     }
-    assert.equal((await call('GET', path, { limit: '1000' })).status, 200)
+    expect((await call('GET', path, { limit: '1000' })).status).toBe(200)
   }
   for (const before of ['1', '1.x', '1.1e3']) {
     assertProblem(await call('GET', '/sessions', { before }), 400, 'invalid_parameter', before)
@@ -138,35 +139,40 @@ describe('webhooks', () => {
     const path = `/webhooks/${made['id']}`
     const other = (await request(`${server.url}/webhooks`, init)).body['webhook'] as Fields
     const [listed] = await list('/webhooks', 'webhooks')
-    assert.equal(listed?.['state'], 'active')
+    expect(listed?.['state']).toBe('active')
     const ids = (await pages('/webhooks', 'webhooks')).flat()
-    assert.deepEqual(ids.toSorted(), [made['id'], other['id']].toSorted())
-    assert.equal((await call('POST', `/webhooks/${other['id']}/delete`)).status, 200)
+    expect(ids.toSorted()).toStrictEqual([made['id'], other['id']].toSorted())
+    expect((await call('POST', `/webhooks/${other['id']}/delete`)).status).toBe(200)
     const tested = await call('POST', `${path}/test`)
-    assert.equal((tested.body['delivery'] as Fields)['status'], 200)
-    assert.equal(receiver.received.length, 1)
+    expect((tested.body['delivery'] as Fields)['status']).toBe(200)
+    expect(receiver.received.length).toBe(1)
     const { webhook, deliveries } = await read(path)
-    assert.deepEqual([(webhook as Fields)['key_id'], deliveries], [key.id, []])
+    expect([(webhook as Fields)['key_id'], deliveries]).toStrictEqual([key.id, []])
 
-    const known = await server.shop.readWebhook(String(made['id']))
-    assert.ok(known)
     const at = new Date('2026-03-01T12:00:00Z')
-    await server.shop.takeMessage({ webhook: known, messageId: known.lastId + 1, now: at })
+    const known = await server.shop.readWebhook(String(made['id']), at)
+    expect.assert(known)
+    await server.shop.chargeMessage(known, known.lastId + 1, at)
     await server.shop.recordAttempt({
       webhookId: known.id,
       messageId: known.lastId + 1,
       replay: 0,
       attempt: 1,
       status: 503,
-      error: undefined,
+      error: null,
       ms: 12,
       at,
       dueAt: undefined,
-      result: { failures: 1, failingSince: at, retryAt: new Date(at.getTime() + 5_000) },
+      failed: {
+        failures: 1,
+        failingSince: at,
+        retryAt: new Date(at.getTime() + 5_000),
+        disabled: undefined,
+      },
     })
     const after = await read(path)
-    assert.equal((after['webhook'] as Fields)['state'], 'failing')
-    assert.deepEqual(after['deliveries'], [
+    expect((after['webhook'] as Fields)['state']).toBe('failing')
+    expect(after['deliveries']).toStrictEqual([
       {
         message_id: known.lastId + 1,
         attempt: 1,
@@ -177,10 +183,10 @@ describe('webhooks', () => {
         attempted_at_iso: '2026-03-01T12:00:00Z',
       },
     ])
-    assert.equal((await call('POST', `${path}/enable`)).status, 200)
-    assert.equal((await call('POST', `${path}/delete`)).status, 200)
-    assert.deepEqual(await list('/webhooks', 'webhooks'), [])
-    assert.ok(!returned.join().includes(String(made['secret'])))
+    expect((await call('POST', `${path}/enable`)).status).toBe(200)
+    expect((await call('POST', `${path}/delete`)).status).toBe(200)
+    expect(await list('/webhooks', 'webhooks')).toStrictEqual([])
+    expect(returned.join()).not.toContain(String(made['secret']))
   })
 
   test('are not tested if the service must not connect to receivers', async () => {
@@ -194,8 +200,8 @@ describe('webhooks', () => {
     const client = adminClient(() => off.url)
     const tested = await client.call('POST', `/webhooks/${made['id']}/test`)
     assertProblem(tested, 403, 'not_allowed')
-    assert.equal(receiver.received.length, before)
-    assert.equal((await client.call('POST', `/webhooks/${made['id']}/delete`)).status, 200)
+    expect(receiver.received.length).toBe(before)
+    expect((await client.call('POST', `/webhooks/${made['id']}/delete`)).status).toBe(200)
     await off.stop()
   })
 

@@ -1,15 +1,16 @@
 import { notReadyReason, unlessUnavailable } from '../../base/jobs/outage.ts'
 import { Problem } from '../../base/problem.ts'
 import { timestampFields } from '../../base/time.ts'
-import { timesOf } from '../../http/server/admin-list.ts'
+
 import { adminRoute, logAction } from '../../http/server/admin-route.ts'
-import { isOperatorRequest } from '../../http/server/credentials.ts'
+import { requireAdminToken } from '../../http/server/credentials.ts'
+import type { HttpRequest } from '../../http/server/request.ts'
 import { json, success } from '../../http/server/response.ts'
-import { type HttpRequest, route } from '../../http/server/route.ts'
-import { messageSchema, successSchema } from '../../http/server/schemas.ts'
+import { route } from '../../http/server/route.ts'
+import { messageSchema, nullableTimeFields, successSchema } from '../../http/server/schemas.ts'
 import type { AdminDeps } from '../deps.ts'
 import { OPERATOR_SESSION_SECONDS, signIn, signOut } from '../session.ts'
-import { signInCookie, signInId, wrongToken } from './require-operator.ts'
+import { signInCookie, signInId } from './require-operator.ts'
 
 export const signInRoutes = [
   route({
@@ -18,12 +19,12 @@ export const signInRoutes = [
     title: 'Sign in',
     description:
       'Exchanges the admin token, sent as Authorization: Bearer, for a cookie that is valid for 12 hours.',
-    output: successSchema(timesOf('expires_at')),
+    output: successSchema(nullableTimeFields('expires_at')),
     problems: ['invalid_token', 'overloaded'],
     api: 'admin',
     async handle(_input, deps: AdminDeps, request) {
       // The token is never a parameter: no form of another site can sign in, and no address contains it.
-      if (!(await isOperatorRequest(deps, request))) throw wrongToken()
+      await requireAdminToken(deps, request)
       const id = await unlessUnavailable(startSession(deps, request))
       // The client has the token, so it may know why.
       if (id === undefined) throw unavailable(await notReadyReason(deps))

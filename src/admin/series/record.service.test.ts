@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { waitUntil } from '../../../test/support/wait-until.ts'
+import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
 import type { Metric } from '../../base/metrics.ts'
 import { StoreUnavailable } from '../../base/problem.ts'
 import { openRecorder } from './record.ts'
 import type { SeriesName, SeriesRange } from './rules.ts'
 import { readSeries } from './series.ts'
-import type { SeriesMinute } from './series-store.ts'
+import type { SeriesMinute } from './store.ts'
 
 const START = new Date('2026-03-01T12:00:10Z')
 const MINUTE = 60_000

@@ -2,14 +2,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { logFault } from '../../base/jobs/outage.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Metric } from '../../base/metrics.ts'
-import { type Counts, minuteOf, SERIES, SERIES_NAMES, type SeriesName } from './rules.ts'
-import type { SeriesMinute } from './series-store.ts'
+import {
+  bucketsOf,
+  type Counts,
+  minuteOf,
+  SERIES,
+  SERIES_NAMES,
+  type SeriesName,
+  sumOf,
+} from './rules.ts'
+import type { SeriesMinute } from './store.ts'
 
-interface RecorderDeps {
+export interface RecorderDeps {
   log: Pick<Log, 'warn' | 'error'>
   now(): Date
   store: { saveMinute(minute: SeriesMinute): Promise<void> }
-  /** Of all threads of this node. */
+  /** Metrics of all threads of this node. */
   readMetrics(): Promise<readonly Metric[]>
   /** The metrics when the recorder is opened: what was counted before is not ours. */
   before: readonly Metric[]
@@ -118,17 +126,11 @@ function totalsOf(metrics: readonly Metric[]): Totals {
   return Object.fromEntries(Object.entries(totals).filter(([, counts]) => counts))
 }
 
-function sumOf(values: readonly (readonly [string, number])[]): Counts {
-  const sums = new Map<string, number>()
-  for (const [label, value] of values) sums.set(label, (sums.get(label) ?? 0) + value)
-  return Object.fromEntries(sums)
-}
-
 /** Buckets of a metric include those below. */
 function bucketCounts(cumulative: Counts): Counts {
-  const order = (bound: string) => (bound === '+Inf' ? Number.POSITIVE_INFINITY : Number(bound))
-  const bounds = Object.entries(cumulative).sort(([one], [next]) => order(one) - order(next))
-  return Object.fromEntries(
-    bounds.map(([bound, count], at) => [bound, count - (bounds[at - 1]?.[1] ?? 0)]),
-  )
+  const buckets = bucketsOf(cumulative).map(({ label, count }, at, all) => [
+    label,
+    count - (all[at - 1]?.count ?? 0),
+  ])
+  return Object.fromEntries(buckets)
 }

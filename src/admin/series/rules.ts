@@ -106,8 +106,10 @@ export function seriesPoints(
 
 /** Adds up nodes, and counts over time. Of a gauge the largest is taken: an average of hours would hide a full queue. */
 function merge(name: SeriesName, rows: readonly SeriesRow[]): Counts {
-  if (SERIES[name].kind !== 'gauge') return sumOf(rows)
-  const times = [...Map.groupBy(rows, ({ at }) => at).values()].map(sumOf)
+  const sumOfRows = (some: readonly SeriesRow[]) =>
+    sumOf(some.flatMap(({ counts }) => Object.entries(counts)))
+  if (SERIES[name].kind !== 'gauge') return sumOfRows(rows)
+  const times = [...Map.groupBy(rows, ({ at }) => at).values()].map(sumOfRows)
   const largest = new Map<string, number>()
   for (const [label, value] of times.flatMap((counts) => Object.entries(counts))) {
     largest.set(label, Math.max(largest.get(label) ?? 0, value))
@@ -115,21 +117,22 @@ function merge(name: SeriesName, rows: readonly SeriesRow[]): Counts {
   return Object.fromEntries(largest)
 }
 
-function sumOf(rows: readonly SeriesRow[]): Counts {
+/** By label. */
+export function sumOf(values: readonly (readonly [string, number])[]): Counts {
   const sums = new Map<string, number>()
-  for (const [label, value] of rows.flatMap(({ counts }) => Object.entries(counts))) {
-    sums.set(label, (sums.get(label) ?? 0) + value)
-  }
+  for (const [label, value] of values) sums.set(label, (sums.get(label) ?? 0) + value)
   return Object.fromEntries(sums)
 }
 
-function quantiles(counts: Counts): Counts {
-  const buckets = Object.entries(counts)
-    .map(([bound, count]) => ({
-      bound: bound === '+Inf' ? Number.POSITIVE_INFINITY : +bound,
-      count,
-    }))
+/** The buckets of a histogram, lowest first. */
+export function bucketsOf(counts: Counts): { bound: number; label: string; count: number }[] {
+  return Object.entries(counts)
+    .map(([label, count]) => ({ bound: Number(label.replace('+Inf', 'Infinity')), label, count }))
     .sort((one, next) => one.bound - next.bound)
+}
+
+function quantiles(counts: Counts): Counts {
+  const buckets = bucketsOf(counts)
   const all = buckets.reduce((sum, { count }) => sum + count, 0)
   return all === 0 ? {} : { p50: quantile(buckets, all * 0.5), p99: quantile(buckets, all * 0.99) }
 }

@@ -1,38 +1,29 @@
+import type { LevelStore, StoreLevels } from '../../mail/level-store.ts'
 import {
   rangeEnds,
   SERIES,
   SERIES_RANGES,
   type SeriesName,
-  type SeriesPoint,
   type SeriesRange,
   seriesPoints,
 } from './rules.ts'
-import type { SeriesStore, StoreLevels } from './series-store.ts'
+import type { SeriesStore } from './store.ts'
 
-export interface SeriesSummary {
-  name: SeriesName
-  /** How to read its values: what happened in a step, the most that was there, or `p50` and `p99`. */
-  kind: (typeof SERIES)[SeriesName]['kind']
-  unit: (typeof SERIES)[SeriesName]['unit']
+interface SeriesDeps {
+  now(): Date
+  store: Pick<SeriesStore, 'readSeries'> & LevelStore
 }
 
-export interface Series extends SeriesSummary {
-  stepSeconds: number
-  /** Of all nodes, one per complete step, oldest first. */
-  points: SeriesPoint[]
-}
-
+/** Points of all nodes, one per complete step, oldest first. */
 export async function readSeries(
-  { store, now }: { now(): Date; store: Pick<SeriesStore, 'readSeries'> },
+  { store, now }: Omit<SeriesDeps, 'store'> & { store: Pick<SeriesStore, 'readSeries'> },
   { name, range }: { name: SeriesName; range: SeriesRange },
-): Promise<Series> {
+) {
   const time = now()
   const rows = await store.readSeries({ name, ...rangeEnds(range, time) })
-  return {
-    ...summaryOf(name),
-    stepSeconds: SERIES_RANGES[range].stepMs / 1000,
-    points: seriesPoints(name, rows, { range, now: time }),
-  }
+  const { kind, unit } = SERIES[name]
+  const stepSeconds = SERIES_RANGES[range].stepMs / 1000
+  return { name, kind, unit, stepSeconds, points: seriesPoints(name, rows, { range, now: time }) }
 }
 
 // Longer than a node takes to save a minute.
@@ -42,10 +33,7 @@ const RECENT_MS = 180_000
 export async function readLevels({
   store,
   now,
-}: {
-  now(): Date
-  store: Pick<SeriesStore, 'readSeries' | 'readStoreLevels'>
-}): Promise<Pick<StoreLevels, 'liveSessions' | 'storedBytes'>> {
+}: SeriesDeps): Promise<Pick<StoreLevels, 'liveSessions' | 'storedBytes'>> {
   const until = now()
   const recent = { from: new Date(until.getTime() - RECENT_MS), until }
   const last = async (name: SeriesName) =>
@@ -54,9 +42,4 @@ export async function readLevels({
   return liveSessions === undefined || storedBytes === undefined
     ? await store.readStoreLevels(until)
     : { liveSessions, storedBytes }
-}
-
-function summaryOf(name: SeriesName): SeriesSummary {
-  const { kind, unit } = SERIES[name]
-  return { name, kind, unit }
 }

@@ -1,6 +1,29 @@
-import { type Operation, query } from '../../base/operation.ts'
-import { rollUp, SERIES, SERIES_NAMES, type SeriesRow, seriesCutoffs } from './rules.ts'
-import type { SeriesMinute, SeriesQuery, StoreLevels } from './series-store.ts'
+import { type AsyncMethods, type Operation, query } from '../../base/operation.ts'
+import {
+  type Counts,
+  rollUp,
+  SERIES,
+  SERIES_NAMES,
+  type SeriesName,
+  type SeriesRow,
+  seriesCutoffs,
+} from './rules.ts'
+
+/** Counts over time, see rules.ts. */
+export interface SeriesStore extends AsyncMethods<typeof seriesReads & typeof seriesTransactions> {}
+
+export interface SeriesMinute {
+  at: Date
+  /** Identifies this run of the service: a restart counts from 0. */
+  node: string
+  counts: Partial<Record<SeriesName, Counts>>
+}
+
+interface SeriesQuery {
+  name: SeriesName
+  from: Date
+  until: Date
+}
 
 const MINUTE = 60
 const HOUR = 3_600
@@ -11,7 +34,7 @@ interface Row {
 }
 
 export const seriesReads = {
-  /** Of all nodes, by time: minutes, and the hours that they were rolled up to. */
+  /** Rows of all nodes, by time: minutes, and the hours that they were rolled up to. */
   *readSeries({ name, from, until }: SeriesQuery): Operation<SeriesRow[]> {
     const rows = yield* query<Row>(
       `select at, counts from mail.series
@@ -38,7 +61,7 @@ export const seriesTransactions = {
   *sweepSeries(now: Date): Operation<void> {
     const { minutes, hours } = seriesCutoffs(now)
     for (const name of SERIES_NAMES) {
-      // Of two transactions at once, the second waits here for the rows that the first deletes, and then sees its hours.
+      // The second of two concurrent transactions waits here for the rows that the first deletes, and then sees its hours.
       const rows = (yield* query<Row>(
         `delete from mail.series where name = $1 and seconds = ${MINUTE} and at < $2
          returning at, counts`,
@@ -81,28 +104,4 @@ function* save(
 
 function rowOf({ at, counts }: Row): SeriesRow {
   return { at, counts: JSON.parse(counts) }
-}
-
-/** `bytes` selects what the database takes, as `bytes`. */
-export function levelReads(bytes: string) {
-  return {
-    *readStoreLevels(now: Date): Operation<StoreLevels> {
-      const [live] = yield* query<{ sessions: number }>(
-        `select cast(count(*) as bigint) as sessions from mail.session
-         where cleared = false and expires_at > $1`,
-        [now.getTime()],
-      )
-      // Without those of revived addresses: on SQLite they are swept once more.
-      const [due] = yield* query<{ oldest: number | null }>(
-        `select min(expires_at) as oldest from mail.session
-         where cleared = false and address is not null`,
-      )
-      const [stored] = yield* query<{ bytes: number }>(bytes)
-      return {
-        liveSessions: live?.sessions ?? 0,
-        storedBytes: stored?.bytes ?? 0,
-        oldestExpiry: typeof due?.oldest === 'number' ? new Date(due.oldest) : undefined,
-      }
-    },
-  }
 }

@@ -1,58 +1,42 @@
-import type { ApiResponses } from '../../site/api.ts'
+import type { MessageList } from '../../site/api.ts'
 import { readJson, request } from '../../site/api-client.ts'
 import { MAX_LISTED } from '../message-list.ts'
-import { isMailboxFull, messageStore } from '../messages.ts'
-
-type CheckMail = ApiResponses['GET /api/check-mail']
+import { connectionStatus, messageStore } from '../messages.ts'
+import { delay } from './retry.ts'
 
 interface PollOptions {
   signal: AbortSignal
-  /** Seconds that the server may wait for a change before it responds. */
-  wait?: number
   /** Have the server check Gmail now, if this is an alias. */
   force?: boolean
 }
 
-export interface Poller {
-  /** Requests the whole list. Throws ApiError or NetworkError, or the reason of the signal. */
-  poll(options: PollOptions): Promise<void>
-  /** Requests only whether the mailbox is full, which no event says. */
-  checkFull(signal: AbortSignal): Promise<void>
-  /** False as long as we have no ETag: without one the server responds at once. */
-  canWait(): boolean
-}
+/** Requests the whole list. Throws ApiError or NetworkError, or the reason of the signal. */
+export type Poll = (options: PollOptions) => Promise<void>
 
 const RESPONSE_TIMEOUT_MS = 20_000
 
 /** Polls one mailbox. If nothing has changed, the server responds with 304, which is cheap. */
-export function createPoller(token: string): Poller {
+export function createPoll(token: string): Poll {
   let etag: string | undefined
-
-  return {
-    async poll({ signal, wait, force }) {
-      const timeout = AbortSignal.timeout((wait ?? 0) * 1000 + RESPONSE_TIMEOUT_MS)
-      const addedMeanwhile = messageStore.beginPoll()
-      try {
-        const response = await request('/api/check-mail', {
-          token,
-          values: { limit: MAX_LISTED, wait, force: force ? 1 : undefined },
-          headers: etag ? { 'if-none-match': etag } : {},
-          signal: AbortSignal.any([signal, timeout]),
-        })
-        if (response.status === 304) return
-        const { timed_out, messages, full } = await readJson<CheckMail>(response)
-        if (signal.aborted) return
-        etag = response.headers.get('etag') ?? undefined
-        if (!timed_out) messageStore.setSnapshot(messages, addedMeanwhile)
-        isMailboxFull.value = full === true
-      } finally {
-        messageStore.endPoll(addedMeanwhile)
-      }
-    },
-    async checkFull(signal) {
-      const response = await request('/api/check-mail', { token, values: { limit: 1 }, signal })
-      isMailboxFull.value = (await readJson<CheckMail>(response)).full === true
-    },
-    canWait: () => etag !== undefined,
+  const requestList = async ({ signal, force }: PollOptions) => {
+    const response = await request('/api/check-mail', {
+      token,
+      values: { limit: MAX_LISTED, force: force ? 1 : undefined },
+      headers: etag ? { 'if-none-match': etag } : {},
+      signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
+    })
+    if (response.status === 304) return undefined
+    const list = await readJson<MessageList>(response)
+    // Otherwise the list is not applied.
+    if (!signal.aborted) etag = response.headers.get('etag') ?? undefined
+    return list
   }
+  return (options) => messageStore.poll(() => requestList(options), options.signal)
+}
+
+const POLL_SECONDS = 5
+
+export async function waitForNextPoll(signal: AbortSignal): Promise<void> {
+  connectionStatus.value = { kind: 'looking', seconds: POLL_SECONDS }
+  await delay(POLL_SECONDS, signal)
 }

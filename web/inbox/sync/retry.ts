@@ -43,31 +43,3 @@ export function endDelays(): boolean {
   for (const end of ends) end()
   return ends.length > 0
 }
-
-export type Transport = 'stream' | 'long-poll' | 'poll'
-
-export interface FallbackState {
-  transport: Transport
-  /** Failures in a row of this transport, while plain requests succeeded. */
-  failures: number
-}
-
-export const INITIAL: FallbackState = { transport: 'stream', failures: 0 }
-
-const MAX_FAILURES = 2
-const NEXT_TRANSPORT: Record<Transport, Transport> = {
-  stream: 'long-poll',
-  'long-poll': 'poll',
-  poll: 'poll',
-}
-
-/** The same transport once more, then the next simpler one. */
-export function afterFailure({ transport, failures }: FallbackState): FallbackState {
-  if (failures + 1 < MAX_FAILURES) return { transport, failures: failures + 1 }
-  return { transport: NEXT_TRANSPORT[transport], failures: 0 }
-}
-
-/** Tries the stream again; a single failure falls back. */
-export function upgrade(state: FallbackState): FallbackState {
-  return state.transport === 'stream' ? state : { transport: 'stream', failures: MAX_FAILURES - 1 }
-}

@@ -1,5 +1,6 @@
 import { eventStreamParser, type ServerSentEvent } from '../../../src/shared/event-stream-parser.ts'
-import { NetworkError, request } from '../../site/api-client.ts'
+import { chunksOf, NetworkError, request } from '../../site/api-client.ts'
+import { withLock } from '../../site/lock.ts'
 
 interface StreamOptions {
   token: string
@@ -30,14 +31,14 @@ export async function readStream(options: StreamOptions): Promise<void> {
   const abortSilent = () => silent.abort(new NetworkError('the event stream went silent'))
   let timer = setTimeout(abortSilent, FIRST_DATA_MS)
   try {
-    const { body } = await request('/api/events', {
+    const response = await request('/api/events', {
       token,
       headers: { 'last-event-id': String(since) },
       signal: AbortSignal.any([signal, silent.signal]),
     })
     const parse = eventStreamParser()
     let isOpen = false
-    for await (const chunk of chunksOf(body)) {
+    for await (const chunk of chunksOf(response)) {
       if (signal.aborted) return
       clearTimeout(timer)
       timer = setTimeout(abortSilent, SILENCE_MS)
@@ -49,18 +50,6 @@ export async function readStream(options: StreamOptions): Promise<void> {
   } finally {
     clearTimeout(timer)
     silent.abort()
-  }
-}
-
-/** Safari cannot iterate over a stream. */
-async function* chunksOf(body: Response['body']): AsyncGenerator<Uint8Array> {
-  const reader = body?.getReader()
-  while (reader) {
-    const { done, value } = await reader.read().catch((cause: unknown) => {
-      throw new NetworkError('the event stream broke off', { cause })
-    })
-    if (done) return
-    yield value
   }
 }
 
@@ -78,23 +67,13 @@ export async function withStreamSlot(operation: Operation): Promise<'done' | 'no
     await operation(NEVER)
     return 'done'
   }
-  const { locks } = navigator as { locks?: LockManager }
-  if (!locks) return await whileVisible(operation)
-  let hasStarted = false
-  const inSlot = async (lock: Lock | null) => {
-    hasStarted = lock !== null
-    if (hasStarted) await operation(NEVER)
+  for (let slot = 1; slot <= MAX_STREAMS; slot += 1) {
+    const name = `mayfly stream ${slot}`
+    const result = await withLock(name, { ifAvailable: true }, () => operation(NEVER))
+    if (result === 'done') return 'done'
+    if (result === 'none') return await whileVisible(operation)
   }
-  try {
-    for (let slot = 1; slot <= MAX_STREAMS && !hasStarted; slot += 1) {
-      await locks.request(`mayfly stream ${slot}`, { ifAvailable: true }, inSlot)
-    }
-  } catch (error) {
-    if (hasStarted) throw error
-    // A browser that blocks storage for this site grants no locks either.
-    return await whileVisible(operation)
-  }
-  return hasStarted ? 'done' : 'none'
+  return 'none'
 }
 
 /** Without locks we cannot count the streams of other tabs, but few tabs are visible at once. */

@@ -5,10 +5,10 @@ import { announce, announceQuietly } from '../../site/announce.ts'
 import { ApiError, errorText, NetworkError } from '../../site/api-client.ts'
 import { t } from '../../site/i18n.ts'
 import { type ConnectionStatus, connectionStatus, messageStore, unreadCount } from '../messages.ts'
-import { createPoller } from './poll.ts'
-import { afterFailure, delay, INITIAL, retryDelaySeconds, upgrade } from './retry.ts'
+import { createPoll, waitForNextPoll } from './poll.ts'
+import { delay, retryDelaySeconds } from './retry.ts'
 import { msSinceLastData } from './sse.ts'
-import { pollNow, runTransport } from './transport.ts'
+import { pollNow, receiveStream } from './stream.ts'
 
 // Heartbeats come every 15 s.
 const STALE_MS = 20_000
@@ -54,34 +54,32 @@ async function syncUntilExpired(mailbox: Mailbox, signal: AbortSignal): Promise<
   markExpired(mailbox)
 }
 
-const UPGRADE_AFTER_MS = 5 * 60_000
+// Failures of the stream in a row, while plain requests succeed.
+const MAX_FAILURES = 2
+const RETRY_STREAM_MS = 5 * 60_000
 
-/** Returns when the session has ended. */
+/** By stream; by polling at intervals where streams do not work, for example because a proxy buffers them. Returns when the session has ended. */
 async function syncMailbox({ token }: Mailbox, signal: AbortSignal): Promise<void> {
-  const poller = createPoller(token)
-  let state = INITIAL
-  let upgradeAt = Number.POSITIVE_INFINITY
+  const poll = createPoll(token)
+  let failures = 0
   let hasFailed = false
-  let hasPolled = false
+  let retryStreamAt = 0
 
   while (!signal.aborted) {
-    // A plain poll first: only if that succeeds at once is the transport to blame for a failure.
-    const polled = hasPolled
-      ? 'at once'
-      : await pollUntilAnswered(() => poller.poll({ signal }), signal)
+    // A plain poll first: only if that succeeds at once is the stream to blame for a failure.
+    const polled = await pollUntilAnswered(() => poll({ signal }), signal)
     if (polled === 'ended') return
     if (hasFailed && polled === 'at once') {
-      state = afterFailure(state)
-      upgradeAt = Date.now() + UPGRADE_AFTER_MS
-    } else if (Date.now() >= upgradeAt) {
-      state = upgrade(state)
-      upgradeAt = Number.POSITIVE_INFINITY
+      failures += 1
+      retryStreamAt = failures < MAX_FAILURES ? 0 : Date.now() + RETRY_STREAM_MS
     }
-    const { transport } = state
-    const error = await networkErrorOf(() => runTransport(transport, { token, poller, signal }))
-    hasFailed = error !== undefined
-    if (!hasFailed) state = { transport, failures: 0 }
-    hasPolled = transport === 'long-poll' && !hasFailed
+    hasFailed = false
+    if (Date.now() < retryStreamAt) {
+      await waitForNextPoll(signal)
+      continue
+    }
+    hasFailed = (await networkErrorOf(() => receiveStream(token, poll, signal))) !== undefined
+    if (!hasFailed) failures = 0
   }
 }
 

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { problemFault, request, type TestResponse } from '../../../../test/support/http-client.ts'
+import { expect } from 'vitest'
+import { problemFault, request, type TestResponse } from '../../../../test/kit/http/http-client.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token'
 const HEADERS = { authorization: `Bearer ${ADMIN_TOKEN}` }
@@ -27,7 +27,7 @@ export function adminClient(url: () => string) {
 
   async function read(path: string, values: Record<string, string> = {}): Promise<Fields> {
     const { status, body } = await call('GET', path, values)
-    assert.equal(status, 200, JSON.stringify(body))
+    expect(status, JSON.stringify(body)).toBe(200)
     return body
   }
 
@@ -57,7 +57,7 @@ export function adminClient(url: () => string) {
         const response = await call('POST', path, values)
         const isEmpty = Object.keys(values).length === 0
         assertProblem(response, 400, isEmpty ? 'missing_parameter' : 'invalid_parameter')
-        assert.match(String(response.body['message']), message)
+        expect(String(response.body['message'])).toMatch(message)
       }
     },
   }
@@ -66,7 +66,7 @@ export function adminClient(url: () => string) {
 /** The cookie of a new sign-in. */
 export async function signInTo(url: string): Promise<{ cookie: string; flags: string[] }> {
   const signedIn = await request(`${url}/admin/api/sign-in`, { method: 'POST', headers: HEADERS })
-  assert.equal(signedIn.status, 200)
+  expect(signedIn.status).toBe(200)
   const [cookie = '', ...flags] = (signedIn.headers.get('set-cookie') ?? '').split('; ')
   return { cookie, flags }
 }
@@ -77,6 +77,6 @@ export function assertProblem(
   code: string,
   what = response.text,
 ): void {
-  assert.deepEqual([response.status, response.body['code']], [status, code], what)
-  assert.equal(problemFault(response), undefined)
+  expect([response.status, response.body['code']], what).toStrictEqual([status, code])
+  expect(problemFault(response)).toBeUndefined()
 }

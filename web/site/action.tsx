@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks'
+import { Button } from './controls.tsx'
+import { ConfirmDialog } from './dialog.tsx'
+
+export interface Action {
+  isBusy: boolean
+  error: unknown
+  /** What was done last; empty if it failed. */
+  message: string
+  /** Result of an operation, which says what it did; undefined if it failed. */
+  run(operation: () => Promise<string>): Promise<string | undefined>
+}
+
+interface ActionOptions {
+  /** Called after each operation. */
+  done?(): Promise<unknown>
+  /** What is shown of an error. */
+  shown?(error: unknown): unknown
+}
+
+/** One operation at a time. */
+export function useAction({ done, shown = (error) => error }: ActionOptions = {}): Action {
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>('')
+  const [message, setMessage] = useState('')
+  return {
+    isBusy,
+    error,
+    message,
+    async run(operation) {
+      setBusy(true)
+      setError('')
+      setMessage('')
+      try {
+        const result = await operation()
+        await done?.()
+        setMessage(result)
+        return result
+      } catch (fault) {
+        setError(shown(fault))
+        return undefined
+      } finally {
+        setBusy(false)
+      }
+    },
+  }
+}
+
+export interface ActionView {
+  text: string
+  danger?: true
+  /** Asked before. */
+  confirm?: string
+  /** Returns what was done. */
+  run(): Promise<string>
+}
+
+interface ActionButtonProps {
+  view: ActionView
+  /** For screen readers: what it is about. */
+  name?: string | undefined
+  action: Action
+}
+
+/** Asks first, if the action has a question. */
+export function ActionButton({ view, name, action }: ActionButtonProps) {
+  const { text, danger, confirm, run } = view
+  const [isOpen, setOpen] = useState(false)
+  const start = () => {
+    setOpen(false)
+    void action.run(run)
+  }
+  return (
+    <>
+      <Button
+        class={danger ? 'danger' : 'plain'}
+        disabled={action.isBusy}
+        aria-label={name === undefined ? undefined : `${text}: ${name}`}
+        onClick={confirm === undefined ? start : () => setOpen(true)}
+      >
+        {text}
+      </Button>
+      {isOpen && (
+        <ConfirmDialog
+          title={text}
+          action={text}
+          class={danger ? 'danger' : ''}
+          onConfirm={start}
+          onClose={() => setOpen(false)}
+        >
+          <p>{confirm}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}

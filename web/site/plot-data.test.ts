@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { type PlotData, plotRows } from './plot-data.ts'
+
+const START = Date.parse('2026-03-01T12:00:00Z')
+const HALF_HOUR = 1_800_000
+const data = (lines: PlotData['lines']): PlotData => ({
+  times: [0, 1, 2, 3, 4].map((step) => new Date(START + step * HALF_HOUR)),
+  lines,
+  formatValue: String,
+})
+const hour = (time: Date) => time.toISOString().slice(11, 13)
+
+test('a row of the table has the mean of its counts, the newest is first, and totals come before', () => {
+  const lines = [
+    { label: 'one', values: [2, 4, 0, 1_000], total: 1_006 },
+    { label: 'other', values: [1, 1, 1, 1], total: 4 },
+  ]
+  expect(plotRows(data(lines), hour)).toEqual([
+    ['Total', '1,006', '4'],
+    ['13', '500', '1'],
+    ['12', '3', '1'],
+  ])
+})
+
+test('of other values a row has the largest, and a dash where nothing was recorded', () => {
+  const lines = [{ label: 'one', values: [null, null, 7, 3] }]
+  expect(plotRows(data(lines), hour)).toEqual([
+    ['13', '7'],
+    ['12', '–'],
+  ])
+})

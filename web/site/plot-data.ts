@@ -1,0 +1,44 @@
+import { language, t } from './i18n.ts'
+
+export interface PlotData {
+  /** When each step begins, and when the last one ends. */
+  times: readonly Date[]
+  lines: readonly PlotLine[]
+  formatValue(value: number): string
+}
+
+interface PlotLine {
+  label: string
+  /** One per step. Null: nothing was recorded. */
+  values: readonly (number | null)[]
+  /** Sums of counts. */
+  total?: number | undefined
+}
+
+/**
+ * The rows of the table: first the totals, if there are any, then the newest. The steps with the same text are one row, with
+ * the mean of counts, and the largest of other values.
+ */
+export function plotRows(data: PlotData, formatRow: (time: Date) => string): string[][] {
+  const { times, lines } = data
+  const steps = times.slice(0, -1).map((time, step) => ({ text: formatRow(time), step }))
+  const rows = [...Map.groupBy(steps, ({ text }) => text)].map(([text, some]) => [
+    text,
+    ...lines.map(({ values, total }) => {
+      const known = some.map(({ step }) => values[step] ?? null).filter((value) => value !== null)
+      if (known.length === 0) return valueText(data, null)
+      return valueText(data, total === undefined ? Math.max(...known) : sumOf(known) / known.length)
+    }),
+  ])
+  const totals = lines.map(({ total }) => total?.toLocaleString(language.value) ?? '')
+  const hasTotals = totals.some((total) => total !== '')
+  return [...(hasTotals ? [[t('key_total'), ...totals]] : []), ...rows.toReversed()]
+}
+
+export function valueText({ formatValue }: PlotData, value: number | null | undefined): string {
+  return typeof value === 'number' ? formatValue(value) : '–'
+}
+
+export function sumOf(values: readonly (number | null)[]): number {
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+}
