@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from '../test/kit/programs/programs.ts'
 import { names, options, quick } from './tools/options.ts'
-import { findProgram, MAX_BUSY, waitUntilIdle } from './tools/processes.ts'
+import { MAX_BUSY, waitUntilIdle } from './tools/processes.ts'
 import { PROGRAMS, progress, saveReport, saveWholeRun } from './tools/report.ts'
 
 // Runs all benchmarks, or those named as arguments, and writes their reports to RESULTS.md, on an idle machine only. `--quick`
@@ -39,7 +40,7 @@ if (unknown.length > 0) {
     const report = await run(name, busy === undefined ? {} : { MAYFLY_BENCH_BUSY: `${percent}` })
     if (!quick) saveReport(name, report)
   }
-  const isWhole = names.length === 0 && options.part === undefined && options.rounds === undefined
+  const isWhole = names.length === 0 && options.part === undefined
   if (isWhole && !quick && process.exitCode === undefined) saveWholeRun(started)
 }
 

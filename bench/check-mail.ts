@@ -1,26 +1,14 @@
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { freeServicePorts } from '../test/support/service-process.ts'
-import { connectSmtp } from '../test/support/smtp-client.ts'
+import { promisify } from 'node:util'
+import { freeServicePorts } from '../test/kit/app/service-process.ts'
+import { connectSmtp } from '../test/kit/smtp/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
-import { fill, tokenOf } from './tools/fill.ts'
-import {
-  cachedPolls,
-  ifNoneMatch,
-  measureRequests,
-  medianRate,
-  type PollCase,
-  REQUEST_COLUMNS,
-  type RequestResult,
-  requestCells,
-  type Server,
-  uncachedPolls,
-} from './tools/http-load.ts'
-import { mailsFor, sendMails } from './tools/intake.ts'
-import { mailText, writeMail } from './tools/mail-text.ts'
-import { against, options, quick } from './tools/options.ts'
-import { benchFolder, startServer } from './tools/processes.ts'
+import { mailText } from './tools/mail-text.ts'
+import { against, quick } from './tools/options.ts'
+import { benchFolder, cpuSeconds, requireProgram, startServer } from './tools/processes.ts'
 import {
   alternate,
   figure,
@@ -34,15 +22,12 @@ import {
   spread,
 } from './tools/report.ts'
 
-// Rate and latency of polling and reading, compared with a route that returns a prebuilt response, and with a hundred times as
-// much stored mail; and what previews cost. `--against FOLDER` also compares another checkout with that route. `--part previews`
-// measures only those.
+// Rate and latency of polling and reading, compared with a route that returns a prebuilt response. `--against FOLDER` also
+// compares another checkout with that route.
 
 const ROUNDS = quick ? 2 : 5
 const SECONDS = quick ? 1 : 2
 const CONNECTIONS = 32
-const FEW = quick ? 1_000 : 10_000
-const MANY = quick ? 20_000 : 1_000_000
 
 async function main(): Promise<void> {
   reportHeader('Polling check-mail', 'check-mail', against)
@@ -52,21 +37,10 @@ async function main(): Promise<void> {
     '- CPU: user and system seconds of the whole server per 1,000 requests.',
   )
   const folder = benchFolder()
-  await comparePreviews(folder)
-  if (options.part?.includes('previews')) return
-  const [few, many] = [FEW, MANY].map((messages) => {
-    progress(`filling the store with ${figure(messages)} messages`)
-    const path = folder.inside(String(messages))
-    return { path, messages, ...fill(path, messages) }
-  })
-  if (!few || !many) throw new Error('unreachable: two stores')
-  const small = await startMayfly(few.path)
-  const large = await startMayfly(many.path)
-  await compareWithConstant(small, folder.path)
-  await measureFirstPoll(small)
-  await compareSizes([small, large], [few, many], folder.path)
-  await small.stop()
-  await large.stop()
+  const mayfly = await startMayfly(folder.inside('mayfly'))
+  await compareWithConstant(mayfly, folder.path)
+  await measureFirstPoll(mayfly)
+  await mayfly.stop()
 }
 
 async function compareWithConstant(mayfly: Mayfly, folder: string): Promise<void> {
@@ -86,13 +60,15 @@ async function compareWithConstant(mayfly: Mayfly, folder: string): Promise<void
     const results = await alternate([prebuilt, ...services], ROUNDS, (server) =>
       load(server, { name: caseName, path: '', ...server.cases[index] }),
     )
-    const ratio = (name: string) =>
-      medianRate(results.get(name)) / medianRate(results.get('constant'))
+    const rateOf = (name: string) =>
+      median((results.get(name) ?? []).map(({ perSecond }) => perSecond))
+    const ratio = (name: string) => rateOf(name) / rateOf('constant')
     ratios.push([caseName, ratio('mayfly')])
     for (const [name, list] of results)
       rows.push([caseName, name, ...requestCells(list), figure(ratio(name))])
   }
-  reportTable(['case', 'server', ...REQUEST_COLUMNS, 'of constant'], rows)
+  const columns = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of constant']
+  reportTable(['case', 'server', ...columns], rows)
   for (const [name, ratio] of ratios) {
     const least = name === READ_MAIL ? 0.5 : 0.8
     reportGoal(`${name}: at least ${least} of the constant route`, ratio, ratio >= least)
@@ -114,13 +90,13 @@ async function requestCases(mayfly: Mayfly): Promise<PollCase[]> {
   const list = `/api/check-mail?token=${full.token}`
   // Until every message has been scanned for codes, lists are not cached.
   await pause(2_000)
-  const { messages } = (await (await fetch(`${mayfly.url}${list}`)).json()) as {
-    messages: { id: number }[]
-  }
+  const response = await fetch(`${mayfly.url}${list}`)
+  const etag = response.headers.get('etag') ?? ''
+  const { messages } = (await response.json()) as { messages: { id: number }[] }
   return [
     { name: 'empty', path: `/api/check-mail?token=${empty.token}` },
     { name: '10 messages', path: list },
-    { name: 'unchanged (304)', path: list, headers: await ifNoneMatch(mayfly, list) },
+    { name: 'unchanged (304)', path: list, headers: { 'If-None-Match': etag } },
     { name: READ_MAIL, path: `/api/read-mail?token=${full.token}&id=${messages[0]?.id}` },
   ]
 }
@@ -177,119 +153,66 @@ async function timePoll(url: string): Promise<number> {
   return performance.now() - start
 }
 
-/** Lists of ten messages with previews of 120 characters, and the same with empty ones. */
-async function comparePreviews(folder: ReturnType<typeof benchFolder>): Promise<void> {
-  say('', '### Previews')
-  const contestants = await Promise.all(
-    (['without', 'with'] as const).map(async (name) => {
-      const path = folder.inside(`${name}-previews`)
-      const { sessions } = fill(path, FEW, name === 'with' ? {} : { preview: '' })
-      const mayfly = await startMayfly(path)
-      const [, list, unchanged] = await cachedPolls(mayfly)
-      const fromStore = uncachedPolls(sessions, join(folder.path, `${name}-paths`))
-      return { ...mayfly, name, cases: [list, unchanged, fromStore] }
-    }),
-  )
-  const rows: string[][] = []
-  for (const index of [0, 1, 2]) {
-    const caseName = contestants[0]?.cases[index]?.name ?? ''
-    progress(`previews: ${caseName}`)
-    const results = await alternate(contestants, ROUNDS, (server) =>
-      load(server, server.cases[index]),
-    )
-    const ratio = medianRate(results.get('with')) / medianRate(results.get('without'))
-    for (const [name, list] of results) {
-      rows.push([caseName, name, ...requestCells(list), name === 'with' ? figure(ratio) : ''])
-    }
+interface PollCase {
+  name: string
+  path: string
+  headers?: Record<string, string>
+}
+
+interface RequestResult {
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+  /** User and system seconds, including threads and child processes. */
+  cpuPerThousand: number
+}
+
+const execute = promisify(execFile)
+
+/** Full load on keep-alive connections. Throws on any response other than 2xx or 3xx. */
+async function load(
+  { pid, url: base }: { pid: number; url: string },
+  { path, headers = {} }: PollCase,
+): Promise<RequestResult> {
+  const url = `${base}${path}`
+  const before = cpuSeconds(pid)
+  const { stdout } = await execute(requireProgram('wrk', 'wrk'), [
+    ...['--latency', '-t', '1', '-c', String(CONNECTIONS), '-d', `${SECONDS}s`],
+    ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    url,
+  ])
+  const cpu = cpuSeconds(pid) - before
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} returned errors:\n${stdout}`)
+  const perSecond = Number(matchIn(stdout, /Requests\/sec:\s+([\d.]+)/))
+  return {
+    perSecond,
+    p50Ms: milliseconds(matchIn(stdout, /^ *50%\s+(\S+)/m)),
+    p99Ms: milliseconds(matchIn(stdout, /^ *99%\s+(\S+)/m)),
+    cpuPerThousand: (cpu * 1000) / (perSecond * SECONDS),
   }
-  reportTable(['case', 'previews', ...REQUEST_COLUMNS, 'of without'], rows)
-  for (const { stop } of contestants) await stop()
 }
 
-interface Store {
-  messages: number
-  sessions: number
+function matchIn(text: string, pattern: RegExp): string {
+  const value = pattern.exec(text)?.[1]
+  if (value === undefined) throw new Error(`unexpected output of wrk:\n${text}`)
+  return value
 }
 
-async function compareSizes(
-  servers: readonly [Mayfly, Mayfly],
-  stores: readonly [Store, Store],
-  folder: string,
-): Promise<void> {
-  const names = stores.map(({ messages }) => `${messages.toLocaleString('en-US')} stored`)
-  say('', `### ${names.join(' and ')}`)
-  const rows: string[][] = []
-  const ratios: [string, number][] = []
-  const [fewCases, manyCases] = await Promise.all(
-    servers.map(async (server, index) => [
-      ...(await cachedPolls(server)),
-      uncachedPolls(stores[index]?.sessions ?? 0, join(folder, `paths-${index}`)),
-    ]),
-  )
-  for (const [index, { name }] of (fewCases ?? []).entries()) {
-    progress(`store size: ${name}`)
-    const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '', at }))
-    const results = await alternate(contestants, ROUNDS, (server) =>
-      load(server, (server.at === 0 ? fewCases : manyCases)?.[index]),
-    )
-    const [few = [], many = []] = results.values()
-    ratios.push([`polls, ${name}`, medianRate(many) / medianRate(few)])
-    for (const [size, list] of results) rows.push([name, size, ...requestCells(list)])
-  }
-  reportTable(['case', 'store', ...REQUEST_COLUMNS], rows)
-  ratios.push(['intake, 4 KB, reused connections', await compareIntake(servers, names, folder)])
-  for (const [name, ratio] of ratios) {
-    reportGoal(`${name}: ${names[1]} within 15 % of ${names[0]}`, ratio, ratio >= 0.85)
-  }
-  await pollEverySession(servers[1], stores[1], folder)
+const UNITS = { us: 0.001, ms: 1, s: 1000, m: 60_000 } as const
+
+function milliseconds(text: string): number {
+  const [, number, unit] = /^([\d.]+)(us|ms|s|m)$/.exec(text) ?? []
+  if (!unit) throw new Error(`unexpected time in the output of wrk: ${text}`)
+  return Number(number) * UNITS[unit as keyof typeof UNITS]
 }
 
-async function pollEverySession(
-  server: Mayfly,
-  { sessions }: Store,
-  folder: string,
-): Promise<void> {
-  const file = join(folder, 'every-session')
-  const lines = Array.from(
-    { length: sessions },
-    (_, number) => `/api/check-mail?token=${tokenOf((number * 7_919) % sessions)}`,
-  )
-  writeFileSync(file, lines.join('\n'))
-  const results = await alternate([{ ...server, name: 'mayfly' }], ROUNDS, (one) =>
-    load(one, { name: '', path: '/', paths: file }),
-  )
-  const name = `${sessions.toLocaleString('en-US')} sessions round-robin, 10 messages each`
-  reportTable(['case', ...REQUEST_COLUMNS], [[name, ...requestCells(results.get('mayfly') ?? [])]])
-}
-
-async function compareIntake(
-  servers: readonly Mayfly[],
-  names: readonly string[],
-  folder: string,
-): Promise<number> {
-  const file = writeMail(join(folder, 'mail'), 4096)
-  const contestants = servers.map((server, at) => ({ ...server, name: names[at] ?? '' }))
-  const results = await alternate(contestants, ROUNDS, async ({ smtpPort, session }) =>
-    sendMails({
-      port: smtpPort,
-      to: (await session()).email,
-      mails: mailsFor(SECONDS, 2_000, 20),
-      senders: 20,
-      reuse: true,
-      file,
-    }),
-  )
-  const [few = [], many = []] = results.values()
-  reportTable(
-    ['intake, 4 KB, reused connections, 20 senders', 'mails/s'],
-    [...results].map(([name, list]) => [name, spread(list)]),
-  )
-  return median(many) / median(few)
-}
-
-function load(server: Server, one: PollCase | undefined): Promise<RequestResult> {
-  if (!one) throw new Error('unreachable: the stores have the same cases')
-  return measureRequests(server, { ...one, seconds: SECONDS, connections: CONNECTIONS })
+function requestCells(list: readonly RequestResult[]): string[] {
+  return [
+    spread(list.map(({ perSecond }) => perSecond)),
+    figure(median(list.map(({ p50Ms }) => p50Ms))),
+    figure(median(list.map(({ p99Ms }) => p99Ms))),
+    figure(median(list.map(({ cpuPerThousand }) => cpuPerThousand))),
+  ]
 }
 
 await main()

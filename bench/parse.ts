@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ROOT } from '../test/support/service-process.ts'
+import { ROOT } from '../test/kit/app/service-process.ts'
 import { against, quick } from './tools/options.ts'
 import { alternate, figure, reportHeader, reportTable, spread } from './tools/report.ts'
 

@@ -1,13 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { freePorts } from '../test/support/server-process.ts'
+import { freePorts } from '../test/kit/programs/server-process.ts'
 import { startMayfly } from './contestants/mayfly.ts'
-import {
-  installNpmServers,
-  NPM_SERVERS,
-  startHaraka,
-  startMaildev,
-} from './contestants/npm-servers.ts'
 import { allDelivered, startPostfix } from './contestants/postfix.ts'
 import {
   type Contestant,
@@ -41,7 +35,6 @@ const NAMES = { sink: 'sink', mayfly: 'mayfly', postfix: 'Postfix', library: 'sm
 const THREADS = String(Math.min(availableParallelism(), 3))
 
 const CASES = intakeCases([4, 50])
-const npmServers = installNpmServers()
 
 async function main(): Promise<void> {
   reportHeader('SMTP intake', 'smtp-intake', against)
@@ -49,9 +42,6 @@ async function main(): Promise<void> {
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per server, alternating; smtp-source on the same machine; HTML mail that compresses 3:1 (4 KB) or 4:1 (50 KB); one recipient`,
     '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, SQLite with an fsync before each 250, and as many SMTP threads as by default; also with one.',
     '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Delivery lags behind the 250, so both rates are reported; CPU is measured until the last delivery. With mayfly a mail can be read at its 250. smtp-server: discards, and delays each greeting by 100 ms.',
-    npmServers
-      ? `- Haraka: as many processes as mayfly has threads, its queue/test plugin writes a file per mail, without fsync. maildev: one process, parses each mail and writes it to a file, without fsync. Both from npm (${NPM_SERVERS.join(', ')}).`
-      : `- Left out, npm could not install them: ${NPM_SERVERS.join(', ')}.`,
     '- CPU: user and system seconds of the server, including threads and child processes, per 1,000 mails.',
   )
   const folder = benchFolder()
@@ -98,7 +88,7 @@ async function startAll(preload: string | undefined) {
   )
   const postfix = await startPostfix(inside('postfix'), postfixPort, preload)
   let sentToPostfix = 0
-  const unsynced = preload ? [] : await startUnsynced(inside)
+  const unsynced = preload ? [] : await startUnsynced()
 
   const contestants: Contestant[] = [
     { name: NAMES.sink, pid: sink.pid, port: sinkPort, ...anyRecipient },
@@ -129,27 +119,12 @@ async function startAll(preload: string | undefined) {
 
 const anyRecipient = { recipient: async () => 'you@box.test' }
 
-/** Servers that reply 250 without an fsync. */
-async function startUnsynced(
-  inside: (name: string) => string,
-): Promise<(Contestant & ServerProcess)[]> {
-  const [libraryPort = 0, harakaPort = 0, maildevPort = 0] = await freePorts(3)
-  const library = await startServer(new URL('contestants/smtp-server.ts', import.meta.url), [
-    String(libraryPort),
-  ])
-  const all = [{ ...library, ...anyRecipient, name: NAMES.library, port: libraryPort }]
-  if (!npmServers) return all
-  const haraka = await startHaraka(npmServers, {
-    folder: inside('haraka'),
-    port: harakaPort,
-    processes: THREADS,
-  })
-  const maildev = await startMaildev(npmServers, { folder: inside('maildev'), port: maildevPort })
-  return [
-    ...all,
-    { ...haraka, ...anyRecipient, name: 'Haraka', port: harakaPort },
-    { ...maildev, ...anyRecipient, name: 'maildev', port: maildevPort },
-  ]
+/** Replies 250 without an fsync. */
+async function startUnsynced(): Promise<(Contestant & ServerProcess)[]> {
+  const [port = 0] = await freePorts(1)
+  const path = new URL('contestants/smtp-server.ts', import.meta.url)
+  const library = await startServer(path, [String(port)])
+  return [{ ...library, ...anyRecipient, name: NAMES.library, port }]
 }
 
 type Results = Map<IntakeCase, Map<string, IntakeResult[]>>
@@ -174,7 +149,7 @@ function report(results: Results): void {
   )
 }
 
-/** Of the sink. */
+/** The least share of the sink's rate that is the goal. */
 function leastShare({ bytes, reuse, senders }: IntakeCase): number | undefined {
   if (bytes > 4096) return reuse ? 0.4 : undefined
   if (reuse) return 0.5

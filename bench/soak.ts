@@ -33,7 +33,7 @@ const ENV = {
   MAYFLY_HTTP_THREADS: String(Math.min(availableParallelism(), 4)),
 }
 
-/** Of a thread, in bytes. */
+/** Heap of a thread, in bytes. */
 interface Heap {
   used: number
   total: number

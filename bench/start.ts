@@ -5,18 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pack, stagePackage } from '../build/npm-package.ts'
 import { ownArchitecture, stageRuntime } from '../build/runtime.ts'
 import { buildServer } from '../build/server.ts'
-import { checkMail, createSession } from '../test/support/api-client.ts'
 import {
   freeServicePorts,
   ROOT,
   type ServiceProcess,
   SOURCE,
   spawnService,
-} from '../test/support/service-process.ts'
-import { connectSmtp } from '../test/support/smtp-client.ts'
-import { fill } from './tools/fill.ts'
+} from '../test/kit/app/service-process.ts'
+import { checkMail, createSession } from '../test/kit/http/api-client.ts'
+import { connectSmtp } from '../test/kit/smtp/smtp-client.ts'
 import { options, quick } from './tools/options.ts'
-import { benchFolder, pssMb } from './tools/processes.ts'
+import { benchFolder, memoryByProcess } from './tools/processes.ts'
 import {
   alternate,
   figure,
@@ -32,11 +31,8 @@ import {
 // How long does it take to start, how much memory does it use when idle, and how much disk, for each way to install it?
 
 const ROUNDS = quick ? 2 : 20
-const MESSAGES = quick ? 10_000 : 1_000_000
 const IDLE_SECONDS = quick ? 1 : 4
 const MEMORY_ROUNDS = quick ? 1 : 3
-/** A data directory that is already filled. */
-const FILLED = options.filled
 /** The output of `npm run release`. */
 const RELEASE = options.release ?? `${ROOT}release`
 
@@ -44,8 +40,6 @@ interface Installation {
   name: string
   root: string
   main: string
-  /** Data of a process that was killed; otherwise each start has an empty directory. */
-  data?: string
 }
 
 const folder = benchFolder()
@@ -109,12 +103,11 @@ const diskMb = (path: string) =>
   Number(printed('du', '-sk', '--exclude=.cache', path).split('\t')[0]) / 1024
 const fileMb = (path: string) => statSync(path).size / 2 ** 20
 
-async function startedMs({ root, main, data }: Installation): Promise<number> {
+async function startedMs({ root, main }: Installation): Promise<number> {
   const empty = folder.inside('empty')
   const begun = performance.now()
-  const service = await startIdle(root, main, data ?? empty)
+  const service = await startIdle(root, main, empty)
   const ms = performance.now() - begun
-  // Like a crash: the next start on the same data recovers.
   await service.kill('SIGKILL')
   rmSync(empty, { recursive: true })
   return ms
@@ -134,7 +127,7 @@ async function previewMs({ url, smtpPort }: ServiceProcess): Promise<number> {
   return ms
 }
 
-/** Of the first mail after a start, for which a parser process is started, and of the second. */
+/** Times of the first mail after a start, for which a parser process is started, and of the second. */
 async function firstMails({ root, main }: Installation): Promise<[number, number]> {
   const service = await startIdle(root, main, folder.inside('empty'))
   const ms: [number, number] = [await previewMs(service), await previewMs(service)]
@@ -146,7 +139,9 @@ async function firstMails({ root, main }: Installation): Promise<[number, number
 async function idleMb({ root, main }: Installation): Promise<number> {
   const service = await startIdle(root, main, folder.inside('empty'))
   await pause(IDLE_SECONDS * 1000)
-  const mb = pssMb(service.pid)
+  const mb = memoryByProcess(service.pid)
+    .values()
+    .reduce((sum, one) => sum + one, 0)
   await service.kill('SIGTERM')
   return mb
 }
@@ -163,33 +158,27 @@ async function startIdle(root: string, main: string, data: string) {
   })
 }
 
-function fillFolder(): string {
-  progress(`filling a data directory with ${MESSAGES} messages`)
-  const data = folder.inside('filled')
-  fill(data, MESSAGES)
-  return data
-}
-
 async function main(): Promise<void> {
   reportHeader('Start, memory and size', 'start')
   say(
-    `- Start: from the start of the process to the first 200 of /livez, on an empty data directory, killed with SIGKILL after it; ${ROUNDS} rounds`,
+    `- Start: from the start of the process to the first 200 of /livez, on an empty data directory; ${ROUNDS} rounds`,
     `- Memory: PSS of all processes, ${IDLE_SECONDS} s after the start, without traffic; ${MEMORY_ROUNDS} rounds`,
   )
   await buildServer()
   const installations = install()
   const [, built] = installations
   if (!built) throw new Error('unreachable: there are four')
-  const data = FILLED ?? fillFolder()
-  const restart = `clone, from dist/, after SIGKILL with ${MESSAGES.toLocaleString('en-US')} messages`
-  const starts = [...installations, { ...built, name: restart, data }]
-  const times = await alternate(starts, ROUNDS, startedMs)
+  const times = await alternate(installations, ROUNDS, startedMs)
   const memory = await alternate(installations, MEMORY_ROUNDS, idleMb, false)
   reportTable(
     ['', 'start, ms', 'idle, MB PSS'],
-    starts.map(({ name }) => [name, spread(times.get(name) ?? []), spread(memory.get(name) ?? [])]),
+    installations.map(({ name }) => [
+      name,
+      spread(times.get(name) ?? []),
+      spread(memory.get(name) ?? []),
+    ]),
   )
-  for (const { name } of starts.slice(1)) {
+  for (const { name } of installations.slice(1)) {
     const ms = median(times.get(name) ?? [])
     reportGoal(`ready in less than 1,000 ms: ${name}`, ms, ms < 1_000)
   }

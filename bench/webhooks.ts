@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { issueKey } from '../src/keys/keys.ts'
 import { openShopStoreForCli } from '../src/runtime/stores.ts'
-import { connectSmtp, type SmtpClient } from '../test/support/smtp-client.ts'
+import { connectSmtp, type SmtpClient } from '../test/kit/smtp/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { whileSending } from './tools/intake.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
@@ -49,7 +49,7 @@ interface Result {
   /** From the 250, in milliseconds. */
   delays: number[]
   accepted: number[]
-  /** Of the deliveries expected, those made before the end of the round and a second. */
+  /** Expected deliveries made before the end of the round and one more second. */
   made: number
   cpuPerThousand: number
 }

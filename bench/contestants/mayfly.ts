@@ -2,7 +2,7 @@ import {
   freeServicePorts,
   type SpawnOptions,
   spawnService,
-} from '../../test/support/service-process.ts'
+} from '../../test/kit/app/service-process.ts'
 import { onExit } from '../tools/processes.ts'
 
 export interface Mayfly {

@@ -1,8 +1,8 @@
-import { openPostgres, type Postgres } from '../../test/support/postgres.ts'
+import { openPostgres, type Postgres } from '../../test/kit/store/postgres.ts'
 import { onExit } from '../tools/processes.ts'
 
 export interface BenchPostgres extends Postgres {
-  /** Of the postmaster, the parent of all backends. */
+  /** The postmaster's, the parent of all backends. */
   pid: number
   /** For the report. */
   settings: string

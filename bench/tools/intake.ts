@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { connectSmtp, type SmtpClient, stuffed } from '../../test/support/smtp-client.ts'
+import type { SmtpClient } from '../../test/kit/smtp/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
-import { mailText } from './mail-text.ts'
 import { cpuOf, requireProgram } from './processes.ts'
-import { alternate, median, percentile } from './report.ts'
+import { alternate, median } from './report.ts'
 
 export interface Contestant {
   name: string
   pid: number
-  /** Of its database server, if any. */
+  /** Process of its database server, if any. */
   storePid?: number
   port: number
   recipient(): Promise<string>
@@ -63,7 +62,7 @@ export async function runCase(
   )
 }
 
-export async function measureIntake(
+async function measureIntake(
   contestant: Contestant,
   sending: IntakeCase & { file: string; mails: number },
 ): Promise<IntakeResult> {
@@ -92,7 +91,7 @@ export function medianOf(
 
 const execute = promisify(execFile)
 
-export interface SendOptions {
+interface SendOptions {
   port: number
   to: string
   mails: number
@@ -116,20 +115,14 @@ export async function sendMails(sending: SendOptions, signal?: AbortSignal): Pro
 }
 
 /** A multiple of `senders`, at least twice as many. */
-export function mailsFor(seconds: number, rate: number, senders: number): number {
+function mailsFor(seconds: number, rate: number, senders: number): number {
   return Math.max(2, Math.ceil((seconds * rate) / senders)) * senders
-}
-
-export interface IntakeLoad {
-  file: string
-  reuse: boolean
-  senders: number
 }
 
 /** Runs `work` during intake at full load; also returns the mails stored per second meanwhile. */
 export async function whileSending<R>(
   mayfly: Mayfly,
-  sending: IntakeLoad,
+  sending: Pick<SendOptions, 'file' | 'reuse' | 'senders'>,
   work: () => Promise<R>,
 ): Promise<{ mails: number; result: R }> {
   const { email } = await mayfly.session()
@@ -161,110 +154,6 @@ async function storedMails({ url }: Mayfly): Promise<number> {
   return Number(count)
 }
 
-/** The time of its 250, and how long after the last byte it came. */
-interface AcceptedMail {
-  at: number
-  ms: number
-}
-
-/** As seen by the senders. */
-export interface IntakeTimes {
-  mails: number
-  perSecond: number
-  p50Ms: number
-  p99Ms: number
-  maxMs: number
-  /** The longest period without a 250. */
-  stallMs: number
-}
-
-/**
- * Runs `work` during intake of 4 KB mails at full load, all to one mailbox unless `nextRecipient` is given. smtp-source is
- * faster, but does not report latencies.
- */
-export async function whileTimingIntake<R>(
-  mayfly: Mayfly,
-  senders: number,
-  work: (timesSince: (start: number) => IntakeTimes) => Promise<R>,
-  nextRecipient?: () => string,
-): Promise<R> {
-  const { email } = await mayfly.session()
-  const recipient = nextRecipient ?? (() => email)
-  const accepted: AcceptedMail[] = []
-  const end = new AbortController()
-  const sending = Promise.all(
-    Array.from({ length: senders }, () =>
-      sendUntil(end.signal, { port: mayfly.smtpPort, recipient, accepted }),
-    ),
-  )
-  const failed = sending.then(() => {
-    throw new Error('the senders stopped early')
-  })
-  try {
-    return await Promise.race([
-      work((start) => measureTimes(accepted, start, performance.now())),
-      failed,
-    ])
-  } finally {
-    end.abort()
-    await sending
-    failed.catch(() => {})
-  }
-}
-
-async function sendUntil(
-  signal: AbortSignal,
-  {
-    port,
-    recipient,
-    accepted,
-  }: { port: number; recipient: () => string; accepted: AcceptedMail[] },
-): Promise<void> {
-  const bytes = stuffed(mailText(4096))
-  const smtp = await connectSmtp(port)
-  await smtp.command('EHLO sender.test')
-  while (!signal.aborted) {
-    await startData(smtp, recipient())
-    const start = performance.now()
-    smtp.write(bytes)
-    const at = await acceptedAt(smtp)
-    accepted.push({ at, ms: at - start })
-  }
-  smtp.close()
-}
-
-/** Sends 4 KB mails to one mailbox at a fixed rate, in turn over 20 connections. */
-export async function sendAtRate(
-  mayfly: Mayfly,
-  { perSecond, seconds }: { perSecond: number; seconds: number },
-): Promise<IntakeTimes> {
-  const connections = 20
-  const { email } = await mayfly.session()
-  const bytes = stuffed(mailText(4096))
-  const accepted: AcceptedMail[] = []
-  const clients = await Promise.all(
-    Array.from({ length: connections }, async () => {
-      const smtp = await connectSmtp(mayfly.smtpPort)
-      await smtp.command('EHLO sender.test')
-      return smtp
-    }),
-  )
-  const from = performance.now()
-  const sendShare = async (smtp: SmtpClient, first: number) => {
-    for (let mail = first; mail < perSecond * seconds; mail += connections) {
-      await pause(Math.max(0, from + (mail / perSecond) * 1000 - performance.now()))
-      await startData(smtp, email)
-      const start = performance.now()
-      smtp.write(bytes)
-      const at = await acceptedAt(smtp)
-      accepted.push({ at, ms: at - start })
-    }
-    smtp.close()
-  }
-  await Promise.all(clients.map(sendShare))
-  return measureTimes(accepted, from, performance.now())
-}
-
 /** Sends the commands up to DATA; throws if one is rejected. */
 export async function startData(smtp: SmtpClient, to: string): Promise<void> {
   for (const line of ['MAIL FROM:<ann@sender.test>', `RCPT TO:<${to}>`, 'DATA']) {
@@ -278,19 +167,4 @@ export async function acceptedAt(smtp: SmtpClient): Promise<number> {
   const { code, text } = await smtp.readReply()
   if (code !== 250) throw new Error(`mail rejected: ${text}`)
   return performance.now()
-}
-
-function measureTimes(accepted: readonly AcceptedMail[], from: number, to: number): IntakeTimes {
-  const within = accepted.filter(({ at }) => at >= from && at <= to)
-  const times = within.map(({ ms }) => ms)
-  const instants = [from, ...within.map(({ at }) => at), to]
-  const gaps = instants.slice(1).map((at, index) => at - (instants[index] ?? at))
-  return {
-    mails: within.length,
-    perSecond: (within.length / (to - from)) * 1000,
-    p50Ms: median(times),
-    p99Ms: percentile(times, 0.99),
-    maxMs: percentile(times, 1),
-    stallMs: percentile(gaps, 1),
-  }
 }

@@ -10,12 +10,8 @@ const { values, positionals } = parseArgs({
     against: { type: 'string' },
     part: { type: 'string', multiple: true },
     json: { type: 'string' },
-    data: { type: 'string' },
-    rounds: { type: 'string' },
     minutes: { type: 'string' },
-    drops: { type: 'boolean', default: false },
     release: { type: 'string' },
-    filled: { type: 'string' },
   },
 })
 

@@ -1,47 +1,27 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from '../../test/kit/programs/programs.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 
 export interface ServerProcess {
   pid: number
   stop(): Promise<void>
 }
 
-/** Runs a TypeScript file as a server that listens on the port in its first argument. */
-export function startServer(
-  file: URL,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<ServerProcess> {
-  return startProgram([fileURLToPath(file), ...args], { port: Number(args[0]), env })
-}
-
-/** Runs a file with arguments in Node; resolves once it listens on the port. */
-export async function startProgram(
-  command: readonly string[],
-  { port, env = {} }: { port: number; env?: Record<string, string> },
-): Promise<ServerProcess> {
-  const child = spawn(process.execPath, command, {
+/** Runs a TypeScript file as a server; resolves once it listens on the port in its first argument. */
+export async function startServer(file: URL, args: readonly string[]): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(file), ...args], {
     // Standard output is the report.
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...env },
   })
   onExit(() => void child.kill('SIGKILL'))
-  await untilListening(port, child)
+  await untilListening(Number(args[0]), child)
   return { pid: child.pid ?? 0, stop: () => stopProcess(child) }
 }
 
@@ -52,22 +32,15 @@ async function stopProcess(child: ChildProcess): Promise<void> {
 }
 
 export async function untilListening(port: number, child?: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
+  await waitUntil(async () => {
     if (child && child.exitCode !== null) throw new Error(`the server on port ${port} exited`)
-    if (await accepts(port)) return
-    await pause(20)
-  }
-  throw new Error(`nothing listens on port ${port}`)
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.on('connect', () => {
-      socket.end()
-      resolve(true)
-    })
-    socket.on('error', () => resolve(false))
+    const accepts = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    return accepts
   })
 }
 
@@ -88,19 +61,6 @@ export function cpuSeconds(root: number): number {
   )
 }
 
-/** CPU seconds of a process by thread name. */
-export function threadTimes(pid: number): Map<string, number> {
-  const tasks = `/proc/${pid}/task`
-  const times = new Map<string, number>()
-  for (const task of readdirSync(tasks)) {
-    const name = readFileSync(join(tasks, task, 'comm'), 'utf8').trim()
-    // In nanoseconds; `stat` counts hundredths of a second.
-    const [ns] = readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')
-    times.set(name, (times.get(name) ?? 0) + Number(ns) / 1e9)
-  }
-  return times
-}
-
 /** CPU time of a server and, if any, of its database server. */
 export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
   server: number
@@ -109,32 +69,7 @@ export function cpuOf({ pid, storePid }: { pid: number; storePid?: number }): {
   return { server: cpuSeconds(pid), store: storePid === undefined ? 0 : cpuSeconds(storePid) }
 }
 
-/** Bytes that the process has read from the disk, not from the page cache. */
-export function diskReadBytes(pid: number): number {
-  return Number(/^read_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
-}
-
-export interface Memory {
-  rssMb: number
-  /** Resident, with pages that processes share divided among them. */
-  pssMb: number
-  /** Without file-backed pages, which the kernel can reclaim. */
-  anonymousMb: number
-}
-
-export function memoryOf(root: number): Memory {
-  const all = processTree(root, listProcesses()).map((pid) =>
-    ['status', 'smaps_rollup'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8')).join(''),
-  )
-  const sum = (field: string) =>
-    all.reduce(
-      (kb, text) => kb + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1] ?? 0),
-      0,
-    ) / 1024
-  return { rssMb: sum('VmRSS'), pssMb: sum('\\nPss'), anonymousMb: sum('RssAnon') }
-}
-
-/** PSS of the main process and of its children, by what they do. */
+/** MB of the main process and of its children, by what they do: PSS, which divides the pages that processes share. */
 export function memoryByProcess(root: number): Map<string, number> {
   const all = processTree(root, listProcesses())
   const sums = new Map<string, number>()
@@ -145,14 +80,6 @@ export function memoryByProcess(root: number): Map<string, number> {
     sums.set(name, (sums.get(name) ?? 0) + kb / 1024)
   }
   return sums
-}
-
-/** Shared pages divided by the number of processes that share them. */
-export function pssMb(root: number): number {
-  const kilobytes = processTree(root, listProcesses()).map((pid) =>
-    Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]),
-  )
-  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
 }
 
 function processTree(root: number, all: ReadonlyMap<number, ProcessStat>): number[] {
@@ -208,31 +135,10 @@ function cpuTimes(): { idle: number; all: number } {
   return { idle, all }
 }
 
-const SERVER_FOLDERS = [
-  '/usr/local/sbin',
-  '/usr/sbin',
-  ...[17, 15].map((version) => `/usr/lib/postgresql/${version}/bin`),
-]
-
-/** Also searches directories that Debian leaves out of the PATH of ordinary users. */
-export function findProgram(command: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(':'), ...SERVER_FOLDERS]
-  return folders.map((folder) => join(folder, command)).find(isProgram)
-}
-
 export function requireProgram(command: string, debianPackage: string): string {
   const path = findProgram(command)
   if (path) return path
   throw new Error(`${command} not found. On Debian: apt-get install ${debianPackage}`)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Registers a synchronous cleanup, run in reverse order on exit and on SIGINT, SIGTERM and SIGHUP. */

@@ -1,6 +1,6 @@
 import { type Agent, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { connectSmtp, type SmtpClient } from '../../test/support/smtp-client.ts'
+import { connectSmtp, type SmtpClient } from '../../test/kit/smtp/smtp-client.ts'
 
 // Simulates clients with distinct IP addresses: the service trusts loopback as a proxy and rate-limits each client by the
 // address in X-Forwarded-For or the PROXY header.
@@ -15,7 +15,7 @@ export interface Ports {
   smtpPort: number
 }
 
-export interface Response {
+interface Response {
   status: number
   body: Buffer
 }

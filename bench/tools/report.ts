@@ -13,7 +13,8 @@ import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
-import { benchFolder, findProgram } from './processes.ts'
+import { findProgram } from '../../test/kit/programs/programs.ts'
+import { benchFolder } from './processes.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -149,29 +150,13 @@ function syncMs(): number {
 export const PROGRAMS = [
   'smtp-intake',
   'check-mail',
-  'emails',
-  'filtered-page',
-  'together',
-  'visible',
-  'fairness',
-  'imap-visible',
-  'webhooks',
-  'series',
-  'block-list',
-  'ledger',
-  'memory',
-  'soak',
-  'parse',
-  'profile',
-  'scale',
-  'connections',
-  'start',
   'postgres-intake',
-  'postgres-polls',
-  'postgres-drop',
-  'postgres-cost',
-  'extend-wal',
-  'nodes-visible',
+  'fairness',
+  'visible',
+  'webhooks',
+  'parse',
+  'start',
+  'soak',
 ]
 
 const RESULTS = new URL('../RESULTS.md', import.meta.url)

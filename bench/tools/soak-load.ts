@@ -1,5 +1,5 @@
 import { Agent } from 'node:http'
-import type { SmtpClient } from '../../test/support/smtp-client.ts'
+import type { SmtpClient } from '../../test/kit/smtp/smtp-client.ts'
 import { mailText } from './mail-text.ts'
 import { type Ports, proxiedClient } from './proxied-client.ts'
 
@@ -32,7 +32,7 @@ interface Box {
   newest?: number
 }
 
-export interface SoakLoad {
+interface SoakLoad {
   /** Times of polls in milliseconds, and what failed or was left out, since the last call. */
   take(): { pollsMs: number[]; mails: number; failed: number }
   stop(): void

@@ -30,19 +30,7 @@ export function startFlood(
   return startLoadProcess('flood.ts', args)
 }
 
-export const HELD_KINDS = ['idle', 'slow', 'streams'] as const
-export type HeldKind = (typeof HELD_KINDS)[number]
-
-/** Starts hold.ts as a child process; resolves when all connections are open. */
-export function holdConnections(
-  kind: HeldKind,
-  count: number,
-  { httpPort, smtpPort }: Ports,
-): Promise<LoadProcess> {
-  return startLoadProcess('hold.ts', [kind, String(httpPort), String(smtpPort), String(count)])
-}
-
-export interface LoadProcess {
+interface LoadProcess {
   stop(): Promise<FloodCounts>
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { stuffed } from '../../test/support/smtp-client.ts'
+import { stuffed } from '../../test/kit/smtp/smtp-client.ts'
 import { acceptedAt, startData } from './intake.ts'
 import type { ProxiedClient } from './proxied-client.ts'
 
 export const OPERATIONS = ['read-mail', 'check-mail', 'intake', 'stream'] as const
-export type Operation = (typeof OPERATIONS)[number]
+type Operation = (typeof OPERATIONS)[number]
 
 /** Milliseconds per operation. One that failed or could not be attempted counts as DEADLINE_MS. */
 export type Latencies = Record<Operation, number[]> & { failed: number }
@@ -14,7 +14,7 @@ export const DEADLINE_MS = 5_000
 // 400 mails a minute: below the limit of one address.
 const INTERVAL_MS = 150
 
-export function noLatencies(): Latencies {
+function noLatencies(): Latencies {
   return { 'read-mail': [], 'check-mail': [], intake: [], stream: [], failed: 0 }
 }
 

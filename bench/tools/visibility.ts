@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connectSmtp, stuffed } from '../../test/support/smtp-client.ts'
+import { connectSmtp, stuffed } from '../../test/kit/smtp/smtp-client.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { acceptedAt, startData } from './intake.ts'
 import { mailText } from './mail-text.ts'
@@ -12,11 +12,9 @@ export interface VisibilityTimes {
   visible: number[]
   /** From the last byte to the 250. */
   accepted: number[]
-  /** From the 250 to that response; negative if the response came first. */
-  after250: number[]
 }
 
-export interface VisibilityOptions {
+interface VisibilityOptions {
   /** The node that receives the mail. */
   sender: Mayfly
   /** The node that the client waits on. */
@@ -40,7 +38,7 @@ export async function measureVisibility({
   const agent = new Agent({ keepAlive: true })
   const bytes = stuffed(mailText(4096))
   await smtp.command('EHLO sender.test')
-  const times: VisibilityTimes = { visible: [], accepted: [], after250: [] }
+  const times: VisibilityTimes = { visible: [], accepted: [] }
   const deadline = performance.now() + maxSeconds * 1000
   let sinceId = 0
   for (let sent = 0; sent < mails && performance.now() < deadline; sent += 1) {
@@ -53,7 +51,6 @@ export async function measureVisibility({
     const [{ at, newest }, replyAt] = await Promise.all([listed, acceptedAt(smtp)])
     times.visible.push(at - start)
     times.accepted.push(replyAt - start)
-    times.after250.push(at - replyAt)
     sinceId = newest
   }
   smtp.close()
