@@ -1,15 +1,15 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { startBundledPrograms } from './build/server.ts'
-import { filesLeftOut, reportLeftOut } from './test/support/left-out.ts'
+import { filesLeftOut, reportLeftOut } from './test/kit/left-out.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
 // Threads and child processes find the types stripped and the code compiled.
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', import.meta.url))
 
-// A sync to disk takes milliseconds, and tests make a great many. Those about durability use DISK (test/support/stores.ts).
+// A sync to disk takes milliseconds, and tests make a great many. Those about durability use DISK (test/kit/store/stores.ts).
 const MEMORY = '/dev/shm'
 if (process.env['TMPDIR'] === undefined && freeBytes(MEMORY) > 4 * 1024 ** 3) {
   const folder = mkdtempSync(`${MEMORY}/mayfly-tests-`)
@@ -33,22 +33,38 @@ const SERVICE = 'src/**/*.service.test.ts'
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  'src/{keys/api/emails-cost,mail/api/events,mail/api/filters-model}.service.test.ts',
-  'test/{key-privacy,operator-commands,privacy,series,upgrade,visible-after-250}.test.ts',
+  ...existing('src/keys/api', ['emails-cost'], '.service.test.ts'),
+  ...existing('src/mail/api', ['events', 'filters-model'], '.service.test.ts'),
+  ...existing('test', [
+    ...['key-privacy', 'operator-commands', 'privacy', 'series', 'upgrade', 'visible-after-250'],
+    ...(LONG ? ['client-js', 'client-python'] : []),
+  ]),
   ...(LONG
     ? [
-        'src/mail/api/{check-mail,create-session,delete-mail,filters,rules,search}.service.test.ts',
-        'src/keys/api/{emails-filter,emails-wait}.service.test.ts',
-        'src/webhooks/api/webhooks.service.test.ts',
-        'test/{client-js,client-python}.test.ts',
+        ...existing(
+          'src/mail/api',
+          ['check-mail', 'create-session', 'delete-mail', 'filters', 'rules', 'search'],
+          '.service.test.ts',
+        ),
+        ...existing('src/keys/api', ['emails-filter', 'emails-wait'], '.service.test.ts'),
+        ...existing('src/webhooks', ['api'], '.service.test.ts'),
       ]
     : []),
 ]
 
 /** Only in `npm run test:long`. */
-const LONG_ONLY = [
-  'test/{balancer,client-packages,debian,nodes-chaos,nodes-leases,nodes-replica,parse-fairness,pgbouncer,power-cut,prometheus,release}.test.ts',
-]
+const LONG_ONLY = existing('test', [
+  ...['balancer', 'client-packages', 'debian', 'nodes-chaos', 'nodes-leases', 'nodes-replica'],
+  ...['parse-fairness', 'pgbouncer', 'power-cut', 'prometheus', 'release'],
+])
+
+/** A file that was renamed must not drop out unnoticed. */
+function existing(folder: string, names: readonly string[], ending = '.test.ts'): string[] {
+  const files = names.map((name) => `${folder}/${name}${ending}`)
+  const missing = files.filter((file) => !existsSync(new URL(file, import.meta.url)))
+  if (missing.length > 0) throw new Error(`vitest.config.ts names missing files: ${missing}`)
+  return files
+}
 
 const leftOut = filesLeftOut()
 const exclude = [
@@ -85,7 +101,7 @@ export default defineConfig({
           name: 'service',
           include: [SERVICE],
           testTimeout: 120_000,
-          globalSetup: 'test/setup/bundle.ts',
+          globalSetup: 'test/kit/global/bundle.ts',
         },
       },
       {
@@ -96,7 +112,7 @@ export default defineConfig({
           include: ON_POSTGRES,
           testTimeout: 300_000,
           env: { MAYFLY_TEST_ENGINE: 'postgres' },
-          globalSetup: ['test/setup/bundle.ts', 'test/setup/postgres.ts'],
+          globalSetup: ['test/kit/global/bundle.ts', 'test/kit/global/postgres.ts'],
         },
       },
       {
@@ -106,7 +122,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/*.test.ts'],
           testTimeout: 300_000,
-          globalSetup: 'test/setup/bundle.ts',
+          globalSetup: 'test/kit/global/bundle.ts',
         },
       },
       {
@@ -116,7 +132,7 @@ export default defineConfig({
           name: 'page',
           include: ['test/page/*.test.ts'],
           testTimeout: 300_000,
-          globalSetup: 'test/setup/bundle.ts',
+          globalSetup: 'test/kit/global/bundle.ts',
         },
       },
     ],

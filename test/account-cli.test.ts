@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { runMayflyUnder } from './support/cli.ts'
-import { type Dovecot, openDovecot } from './support/dovecot.ts'
-import { APP_PASSWORD, type GmailApp, startGmailApp } from './support/gmail-app.ts'
-import { post, request } from './support/http-client.ts'
-import { openSmtpSink } from './support/smtp-sink.ts'
-import { tempFolder } from './support/stores.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runMayflyUnder } from './kit/app/cli.ts'
+import { type Dovecot, openDovecot } from './kit/gmail/dovecot.ts'
+import { APP_PASSWORD, type GmailApp, startGmailApp } from './kit/gmail/gmail-app.ts'
+import { post, request } from './kit/http/http-client.ts'
+import { openSmtpSink } from './kit/smtp/smtp-sink.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 /** Runs one `mayfly account` command with this accounts file. */
 const account = (folder: string, env: Record<string, string>, ...args: string[]) => {
@@ -30,31 +29,36 @@ describe('with a running service', () => {
 
   test('list shows the state of each account, also as JSON, and no secrets', async () => {
     const { stdout, status } = await run('list')
-    assert.equal(status, 0)
-    assert.match(stdout, /^\d+ +joe@gmail\.com +yes +ok +0$/m)
-    assert.match(stdout, /ann@gmail\.com +yes +failing +0 +the server does not accept the login$/m)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^\d+ +joe@gmail\.com +yes +ok +0$/m)
+    expect(stdout).toMatch(
+      /ann@gmail\.com +yes +failing +0 +the server does not accept the login$/m,
+    )
     const json = await run('list', '--json')
     const [first] = JSON.parse(json.stdout) as { id: number; email: string }[]
-    assert.deepEqual([first?.id, first?.email], [await app.idOf('joe@gmail.com'), 'joe@gmail.com'])
-    assert.doesNotMatch(stdout + json.stdout, new RegExp(APP_PASSWORD))
+    expect([first?.id, first?.email]).toStrictEqual([
+      await app.idOf('joe@gmail.com'),
+      'joe@gmail.com',
+    ])
+    expect(stdout + json.stdout).not.toMatch(new RegExp(APP_PASSWORD))
   })
 
   test('deactivate takes effect at once; activate restores the account under the same id', async () => {
     const before = await offered()
-    assert.equal((await run('deactivate', 'joe@gmail.com')).status, 0)
-    assert.equal((await offered()).length, 1)
+    expect((await run('deactivate', 'joe@gmail.com')).status).toBe(0)
+    expect((await offered()).length).toBe(1)
     const id = String(await app.idOf('joe@gmail.com'))
     const refused = await post(`${app.url}/api/create-session`, { use_gmail: '1', gmail_id: id })
-    assert.equal(refused.body['code'], 'unknown_gmail_account')
-    assert.equal((await run('activate', id)).status, 0)
-    assert.deepEqual(await offered(), before)
+    expect(refused.body['code']).toBe('unknown_gmail_account')
+    expect((await run('activate', id)).status).toBe(0)
+    expect(await offered()).toStrictEqual(before)
   })
 
   // Other refusals: src/gmail/commands.test.ts and account-test.test.ts.
   test('a failed login exits with 1 and one line of error', async () => {
     const unreachable = await run('test', 'joe@gmail.com')
-    assert.deepEqual([unreachable.status, unreachable.stdout], [1, ''])
-    assert.match(unreachable.stderr, /^joe@gmail\.com: the server cannot be reached.*\n$/)
+    expect([unreachable.status, unreachable.stdout]).toStrictEqual([1, ''])
+    expect(unreachable.stderr).toMatch(/^joe@gmail\.com: the server cannot be reached.*\n$/)
   })
 })
 
@@ -93,20 +97,20 @@ describe('test, with a real IMAP server', () => {
 
   test('a successful login shows folders and capabilities, even if no service has ever run', async () => {
     const { status, stdout, stderr } = await run('test', EMAIL)
-    assert.deepEqual([status, stderr], [0, ''])
-    assert.match(stdout, /^Login +joey@mail\.test: accepted$/m)
-    assert.match(stdout, /^Folders +.*INBOX/m)
-    assert.match(stdout, /^IDLE +yes/m)
-    assert.match(stdout, /^Gmail ids +no/m)
+    expect([status, stderr]).toStrictEqual([0, ''])
+    expect(stdout).toMatch(/^Login +joey@mail\.test: accepted$/m)
+    expect(stdout).toMatch(/^Folders +.*INBOX/m)
+    expect(stdout).toMatch(/^IDLE +yes/m)
+    expect(stdout).toMatch(/^Gmail ids +no/m)
   })
 
   test('a wrong password is reported as such, and not printed', async () => {
     written('canary-wrong-password')
     const { status, stdout, stderr } = await run('test', EMAIL)
     written(APP_PASSWORD)
-    assert.deepEqual([status, stdout], [1, ''])
-    assert.match(stderr, /^joey@mail\.test: the server does not accept the login$/m)
-    assert.doesNotMatch(stderr, /canary/)
+    expect([status, stdout]).toStrictEqual([1, ''])
+    expect(stderr).toMatch(/^joey@mail\.test: the server does not accept the login$/m)
+    expect(stderr).not.toMatch(/canary/)
   })
 
   test('--send finds both test mails and names the headers that contain the alias', async () => {
@@ -120,13 +124,13 @@ describe('test, with a real IMAP server', () => {
     })()
     const { status, stdout, stderr } = await run('test', EMAIL, '--send')
     await delivered
-    assert.deepEqual([status, stderr], [0, ''])
+    expect([status, stderr]).toStrictEqual([0, ''])
     const [dot = '', plus = ''] = mailServer.received.map(({ to }) => String(to))
-    assert.match(dot, /^j\.?o\.?e\.?y@mail\.test$/)
-    assert.match(plus, /^joey\+[a-z]+\.[a-z]+\d{3}@mail\.test$/)
+    expect(dot).toMatch(/^j\.?o\.?e\.?y@mail\.test$/)
+    expect(plus).toMatch(/^joey\+[a-z]+\.[a-z]+\d{3}@mail\.test$/)
     for (const alias of [dot, plus]) {
-      assert.ok(stdout.includes(`${alias} `), stdout)
+      expect(stdout, stdout).toContain(`${alias} `)
     }
-    assert.equal(stdout.match(/arrived in INBOX; found in To, Received$/gm)?.length, 2)
+    expect(stdout.match(/arrived in INBOX; found in To, Received$/gm)?.length).toBe(2)
   })
 })

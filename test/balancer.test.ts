@@ -1,14 +1,13 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail, createSession, openEventStream } from './support/api-client.ts'
-import { startApp } from './support/app.ts'
-import { openHaproxy } from './support/haproxy.ts'
-import { openPostgres } from './support/postgres.ts'
-import { program } from './support/programs.ts'
-import { connectSmtp, readGreeting } from './support/smtp-client.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp } from './kit/app/app.ts'
+import { checkMail, createSession, openEventStream } from './kit/http/api-client.ts'
+import { openHaproxy } from './kit/http/haproxy.ts'
+import { program } from './kit/programs/programs.ts'
+import { connectSmtp, readGreeting } from './kit/smtp/smtp-client.ts'
+import { openPostgres } from './kit/store/postgres.ts'
 
 // Two nodes on one PostgreSQL behind a real HAProxy, with the configuration from deploy/.
 
@@ -50,7 +49,7 @@ test('mail through the load balancer records the client’s own IP address', asy
   await promisify(execFile)(program('swaks'), [...from, '--to', email, '--hide-all'])
   const [message] = await checkMail(balancer.url, token)
   const raw = await fetch(`${balancer.url}/api/raw-mail?token=${token}&id=${message?.id}`)
-  assert.match(await raw.text(), /^Received: from [^\n]*\[127\.0\.0\.7\]/m)
+  expect(await raw.text()).toMatch(/^Received: from [^\n]*\[127\.0\.0\.7\]/m)
 })
 
 test('rate limits apply to the client’s own IP address, whatever X-Forwarded-For it sends', async () => {
@@ -64,8 +63,8 @@ test('rate limits apply to the client’s own IP address, whatever X-Forwarded-F
   const mine = await Promise.all(
     Array.from({ length: 80 }, (_, at) => ask('127.0.0.8', `192.0.2.${at}`)),
   )
-  assert.ok(mine.includes(429), 'a made-up address had an allowance of its own')
-  assert.notEqual(await ask('127.0.0.9', '127.0.0.8'), 429)
+  expect(mine, 'a made-up address had an allowance of its own').toContain(429)
+  expect(await ask('127.0.0.9', '127.0.0.8')).not.toBe(429)
 })
 
 test('a stream through the load balancer delivers mail received by any node', async () => {
@@ -80,30 +79,30 @@ test('a stream through the load balancer delivers mail received by any node', as
     await stream.waitFor(new RegExp(`"subject":"${subject}"`))
   }
   await stream.end()
-  assert.deepEqual([...nodes].sort(), ['one.test', 'two.test'])
+  expect([...nodes].sort()).toStrictEqual(['one.test', 'two.test'])
 })
 
 test('metrics are not available through the load balancer', async () => {
-  assert.equal(await statusOf(`${one.url}/metrics`), 200)
-  assert.equal(await statusOf(`${balancer.url}/metrics`), 404)
-  assert.equal(await statusOf(`${balancer.url}/%6detrics`), 404)
+  expect(await statusOf(`${one.url}/metrics`)).toBe(200)
+  expect(await statusOf(`${balancer.url}/metrics`)).toBe(404)
+  expect(await statusOf(`${balancer.url}/%6detrics`)).toBe(404)
 })
 
 test('a draining node gets no new connections, and no client is rejected', async () => {
   stopped.push(one.stop())
   await balancer.waitForStates({ 'http_nodes/node1': 'DOWN', 'smtp_nodes/node1': 'DOWN' })
-  assert.equal(await statusOf(`${one.url}/readyz`), 503, 'it serves still, and says that it stops')
+  expect(await statusOf(`${one.url}/readyz`), 'it serves still, and says that it stops').toBe(503)
   for (let client = 0; client < 10; client += 1) {
-    assert.match(await readGreeting(balancer.smtpPort), /^220 two\.test/)
-    assert.equal(await statusOf(`${balancer.url}/api/domains`), 200)
+    expect(await readGreeting(balancer.smtpPort)).toMatch(/^220 two\.test/)
+    expect(await statusOf(`${balancer.url}/api/domains`)).toBe(200)
   }
 })
 
 test('if no node is ready, a live one answers senders with a temporary error', async () => {
   stopped.push(two.stop())
   await balancer.waitForStates({ 'smtp_nodes/node2': 'DOWN', 'http_unready/node2': 'UP' })
-  assert.match(await readGreeting(balancer.smtpPort), /^421 /)
-  assert.equal(await statusOf(`${balancer.url}/readyz`), 503)
+  expect(await readGreeting(balancer.smtpPort)).toMatch(/^421 /)
+  expect(await statusOf(`${balancer.url}/readyz`)).toBe(503)
 })
 
 interface RequestSettings {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -19,10 +18,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { changelog, releaseDate, releaseNotes } from '../build/changelog.ts'
 import { replaceFolder } from '../build/sources.ts'
 import { startChild } from '../src/sandbox/process.ts'
-import { freeServicePorts, ROOT, SOURCE, spawnService } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { freeServicePorts, ROOT, SOURCE, spawnService } from './kit/app/service-process.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
-// dist/ as `npm run build` makes it (by test/setup/bundle.ts before the first test).
+// dist/ as `npm run build` makes it (by test/kit/global/bundle.ts before the first test).
 
 const folder = tempFolder()
 afterAll(folder.remove)
@@ -41,12 +40,12 @@ describe('bin/mayfly.js runs', () => {
   const touch = (path: string, time: Date) => utimesSync(join(clone, path), time, time)
   const program = () => {
     const { stdout, stderr } = mayfly(clone, ['--version'])
-    assert.equal(stderr, '')
+    expect(stderr).toBe('')
     return stdout.trim()
   }
 
   beforeAll(() => {
-    for (const name of ['bin', 'src', 'package.json', 'package-lock.json']) {
+    for (const name of ['bin', 'src', 'clients/js/src', 'package.json', 'package-lock.json']) {
       cpSync(join(ROOT, name), join(clone, name), { recursive: true, preserveTimestamps: true })
     }
     symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
@@ -69,6 +68,7 @@ describe('bin/mayfly.js runs', () => {
     for (const [found, change, path] of [
       ['src', 'a change of src/base/address.ts', 'src/base/address.ts'],
       ['src', 'a change of src/store/sqlite', 'src/store/sqlite'],
+      ['src', 'a change of the client, which it contains', 'clients/js/src/mayfly.ts'],
       ['dist', '`npm prune`, which rewrites package-lock.json', 'package-lock.json'],
       ['dist', 'a change of a test', 'src/base/address.test.ts'],
     ] as const) {
@@ -95,32 +95,32 @@ test('npm start builds what has changed and runs it', () => {
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
   // Each program is one line, because the real ones take long to build. Other tests run those from dist/.
   const programs = globSync('{*,*/*}.js', { cwd: join(clone, 'dist'), exclude: ['chunks'] })
-  assert.ok(programs.includes('main.js') && programs.includes('runtime/http.js'))
+  expect(programs.includes('main.js') && programs.includes('runtime/http.js')).toBeTruthy()
   for (const name of programs) {
     const source = join(clone, 'src', name.replace(/js$/, 'ts'))
     writeFileSync(source, `console.log('changed: ${name}')\n`)
   }
   const options = { cwd: clone, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync('npm', ['start'], options)
-  assert.equal(status, 0, stderr)
-  assert.match(stdout, /^changed: main\.js$/m)
+  expect(status, stderr).toBe(0)
+  expect(stdout).toMatch(/^changed: main\.js$/m)
   for (const name of programs) {
     const built = readFileSync(join(clone, 'dist', name), 'utf8')
-    assert.ok(built.includes(`changed: ${name}`), name)
+    expect(built, name).toContain(`changed: ${name}`)
   }
 })
 
 test('a stack trace of the build names the file and the line in src', () => {
   const env = { MAYFLY_DATA: join(folder.path, 'data') }
-  assert.equal(mayfly(ROOT, ['domain', 'list'], env).status, 0)
+  expect(mayfly(ROOT, ['domain', 'list'], env).status).toBe(0)
   const db = new Database(join(env.MAYFLY_DATA, 'mail.db'))
   db.exec('ALTER TABLE mail_domain RENAME TO gone')
   db.close()
   const { status, stderr } = mayfly(ROOT, ['domain', 'list'], env)
-  assert.equal(status, 1)
-  assert.match(stderr, /^SqliteError: no such table: mail_domain$/m)
-  assert.match(stderr, /^ {4}at .*\(file:\/\/\S+\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
-  assert.doesNotMatch(stderr, /^ {4}at .*\/dist\//m)
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^SqliteError: no such table: mail_domain$/m)
+  expect(stderr).toMatch(/^ {4}at .*\(file:\/\/\S+\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
+  expect(stderr).not.toMatch(/^ {4}at .*\/dist\//m)
 })
 
 test('so does one of a thread', async () => {
@@ -130,13 +130,13 @@ test('so does one of a thread', async () => {
   db.exec('ALTER TABLE session RENAME TO gone')
   db.close()
   const { status } = await fetch(`${served.url}/api/check-mail?token=${'t'.repeat(43)}`)
-  assert.equal(status, 500)
+  expect(status).toBe(500)
   await served.kill('SIGTERM')
   const lines = served.output().split('\n')
   const { thread, err } = JSON.parse(lines.find((line) => line.includes('SqliteError')) ?? '{}')
-  assert.equal(thread, 'http-1')
-  assert.match(err.stack, /\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
-  assert.doesNotMatch(err.stack, /\/dist\//)
+  expect(thread).toBe('http-1')
+  expect(err.stack).toMatch(/\/src\/store\/sqlite\/[\w/-]+\.ts:\d+:\d+\)$/m)
+  expect(err.stack).not.toMatch(/\/dist\//)
 })
 
 test('so does one of a child process', async () => {
@@ -145,20 +145,19 @@ test('so does one of a child process', async () => {
   const child = startChild({ name: 'parse', script, folders: [] }, limits)
   const { outcome } = await child.run({ raw: undefined })
   await child.end()
-  assert.match(
-    'location' in outcome ? outcome.location : '',
+  expect('location' in outcome ? outcome.location : '').toMatch(
     /^TypeError at .*\(src\/mime\/[\w-]+\.ts:\d+:\d+\)/,
   )
 })
 
 test('no file of the build contains a path of the machine it was built on', () => {
   const names = globSync('**/*.{js,map,css,json}', { cwd: join(ROOT, 'dist') })
-  assert.ok(names.includes('main.js'))
-  assert.ok(names.some((name) => name.startsWith('page/assets/')))
+  expect(names).toContain('main.js')
+  expect(names.some((name) => name.startsWith('page/assets/'))).toBeTruthy()
   const found = names.filter((name) =>
     readFileSync(join(ROOT, 'dist', name), 'utf8').includes(ROOT),
   )
-  assert.deepEqual(found, [])
+  expect(found).toStrictEqual([])
 })
 
 test('builds at the same time leave one that is complete', async () => {
@@ -176,20 +175,17 @@ test('builds at the same time leave one that is complete', async () => {
   for (let round = 0; round < 5; round += 1) {
     await Promise.all([build(1), build(2), build(3)])
     const texts = files.map((name) => readFileSync(join(target, name), 'utf8'))
-    assert.equal(new Set(texts).size, 1)
+    expect(new Set(texts).size).toBe(1)
   }
   rmSync(target, { recursive: true })
-  assert.deepEqual(globSync('dist-*', { cwd: ROOT }), [])
+  expect(globSync('dist-*', { cwd: ROOT })).toStrictEqual([])
 })
 
 test('a build that cannot be put in place leaves the last one', async () => {
   const target = mkdtempSync(join(folder.path, 'target-'))
   writeFileSync(join(target, 'last'), '')
-  await assert.rejects(
-    replaceFolder(target, async () => {}),
-    /ENOENT/,
-  )
-  assert.deepEqual(globSync('*', { cwd: target }), ['last'])
+  await expect(replaceFolder(target, async () => {})).rejects.toThrow(/ENOENT/)
+  expect(globSync('*', { cwd: target })).toStrictEqual(['last'])
 })
 
 describe('the notes of a release', () => {
@@ -197,20 +193,20 @@ describe('the notes of a release', () => {
     '# Changelog\n\n## Unreleased\n\n## 1.1.0 (2026-02-03)\n\n- New.\n\n## 1.0.0 (2026-01-02)\n\n- Old.\n'
 
   test('are the section of the version', () => {
-    assert.equal(releaseNotes(CHANGES, '1.1.0'), '- New.\n')
-    assert.equal(releaseNotes(CHANGES, '1.0.0'), '- Old.\n')
-    assert.equal(releaseDate(CHANGES), '2026-02-03')
+    expect(releaseNotes(CHANGES, '1.1.0')).toBe('- New.\n')
+    expect(releaseNotes(CHANGES, '1.0.0')).toBe('- Old.\n')
+    expect(releaseDate(CHANGES)).toBe('2026-02-03')
   })
 
   test('are refused without that section, and while there are unreleased changes', () => {
-    assert.throws(() => releaseNotes(CHANGES, '1.2.0'), /has no section for 1\.2\.0$/)
+    expect(() => releaseNotes(CHANGES, '1.2.0')).toThrow(/has no section for 1\.2\.0$/)
     const changed = CHANGES.replace('Unreleased\n', 'Unreleased\n\n- Newer.\n')
-    assert.throws(() => releaseNotes(changed, '1.1.0'), /has unreleased changes/)
-    assert.equal(releaseNotes(changed, '1.1.0', { isTrial: true }), '- New.\n')
+    expect(() => releaseNotes(changed, '1.1.0')).toThrow(/has unreleased changes/)
+    expect(releaseNotes(changed, '1.1.0', { isTrial: true })).toBe('- New.\n')
   })
 
   test('exist for the version of package.json', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-    assert.match(releaseNotes(changelog(), version, { isTrial: true }), /^- /m)
+    expect(releaseNotes(changelog(), version, { isTrial: true })).toMatch(/^- /m)
   })
 })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAIL } from './support/app.ts'
+import { MAIL } from './kit/app/app.ts'
 import {
   freeServicePorts,
   MAIN,
@@ -11,11 +11,11 @@ import {
   type ServiceProcess,
   SOURCE,
   spawnService,
-} from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { setSchemaVersion } from './support/sql.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+} from './kit/app/service-process.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { setSchemaVersion } from './kit/store/sql.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const folder = tempFolder()
 let served: ServiceProcess

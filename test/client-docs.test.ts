@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -14,13 +13,13 @@ import { Script } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stageClient } from '../build/client-packages.ts'
 import { stagePackage } from '../build/npm-package.ts'
-import { waitForLongPolls } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
-import { program } from './support/programs.ts'
-import { freePort } from './support/server-process.ts'
-import { ROOT } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { type App, startApp } from './kit/app/app.ts'
+import { ROOT } from './kit/app/service-process.ts'
+import { waitForLongPolls } from './kit/http/api-client.ts'
+import { program } from './kit/programs/programs.ts'
+import { freePort } from './kit/programs/server-process.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // The examples of docs/clients.md as they stand there, in a folder with nothing else but the packages that they name. The one for
 // pytest: client-python.test.ts.
@@ -93,28 +92,28 @@ test('the Playwright test signs up at the site with a code from its mail, in les
   )
   const cli = join(packages, '@playwright/test/cli.js')
   const { status, output } = await run(process.execPath, [cli, 'test', '--reporter=line'])
-  assert.equal(status, 0, output)
-  assert.match(output, /^ {2}1 passed/m)
-  assert.deepEqual(leftBehind(), [])
+  expect(status, output).toBe(0)
+  expect(output).toMatch(/^ {2}1 passed/m)
+  expect(leftBehind()).toStrictEqual([])
 })
 
 test('the Vitest test passes', async () => {
   const vitest = join(packages, 'vitest/vitest.mjs')
   const args = [vitest, 'run', '--root', '.', 'sign-up.test.mjs', '--testTimeout=120000']
   const { status, output } = await run(process.execPath, args, { NO_COLOR: '1' })
-  assert.equal(status, 0, output)
-  assert.match(output, /^ +Tests +1 passed/m)
-  assert.deepEqual(leftBehind(), [])
+  expect(status, output).toBe(0)
+  expect(output).toMatch(/^ +Tests +1 passed/m)
+  expect(leftBehind()).toStrictEqual([])
 })
 
 // Its browser is not on npm, so it is not run.
 test('the Cypress test is valid JavaScript, and names tasks of the configuration', () => {
   const [, code = ''] = /\nIn a test, .*?```js\n(.*?)```/s.exec(text) ?? []
-  assert.doesNotThrow(() => new Script(code))
+  expect(() => new Script(code)).not.toThrow()
   const tasks = [...code.matchAll(/cy\.task\('(\w+)'/g)].map(([, name = '']) => name)
-  assert.deepEqual(tasks, ['createMailbox', 'waitForCode'])
+  expect(tasks).toStrictEqual(['createMailbox', 'waitForCode'])
   for (const task of tasks)
-    assert.match(examples.get('cypress.config.mjs') ?? '', RegExp(`async ${task}\\(`))
+    expect(examples.get('cypress.config.mjs') ?? '').toMatch(RegExp(`async ${task}\\(`))
 })
 
 if (LONG) {
@@ -146,9 +145,9 @@ if (LONG) {
     const { status, output } = await run(process.execPath, ['run-tasks.mjs'], {
       SMTP_PORT: smtpPort,
     })
-    assert.equal(status, 0, output)
-    assert.match(output, /^code \d{6}$/m)
-    assert.deepEqual(leftBehind(), [])
+    expect(status, output).toBe(0)
+    expect(output).toMatch(/^code \d{6}$/m)
+    expect(leftBehind()).toStrictEqual([])
   })
 }
 
@@ -159,5 +158,5 @@ test('the program prints what arrives and stops at the first code', async () => 
   const email = printed().trim()
   await app.mail(email)
   const { status, output } = await ended
-  assert.deepEqual([status, output], [0, `${email}\nann@sender.test: Hello\n`])
+  expect([status, output]).toStrictEqual([0, `${email}\nann@sender.test: Hello\n`])
 })

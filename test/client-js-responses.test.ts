@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -32,15 +31,15 @@ describe('429 and 503', () => {
   test('are retried after Retry-After', async () => {
     const soon = new Date(Date.now() - 1_000).toUTCString()
     planned.push([429, { 'retry-after': '0' }], [503, { 'retry-after': soon }])
-    assert.deepEqual(await list({}), [])
-    assert.deepEqual(answers, [])
+    expect(await list({})).toStrictEqual([])
+    expect(answers).toStrictEqual([])
   })
 
   test('are thrown at once if Retry-After is beyond the timeout', async () => {
     planned.push([429, { 'retry-after': '3600' }])
     const error = await caught(list({ timeout: 60_000 }))
-    assert.ok(error instanceof MayflyError)
-    assert.deepEqual([error.status, error.code, error.message], [429, 'rate_limited', 'Later.'])
+    expect.assert(error instanceof MayflyError)
+    expect([error.status, error.code, error.message]).toStrictEqual([429, 'rate_limited', 'Later.'])
   })
 
   test('of a proxy need not be JSON', async () => {
@@ -50,8 +49,12 @@ describe('429 and 503', () => {
     await once(proxy, 'listening')
     const { port } = proxy.address() as AddressInfo
     const error = await caught(new Mayfly({ url: `http://127.0.0.1:${port}` }).createMailbox())
-    assert.ok(error instanceof MayflyError)
-    assert.deepEqual([error.status, error.code, error.message], [502, 'unknown', 'HTTP status 502'])
+    expect.assert(error instanceof MayflyError)
+    expect([error.status, error.code, error.message]).toStrictEqual([
+      502,
+      'unknown',
+      'HTTP status 502',
+    ])
   })
 })
 
@@ -66,9 +69,9 @@ test('a response that breaks off or stops in the middle is an error of the clien
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const emails = () => new Mayfly({ url, apiKey: 'mf_live_key' }).emails({ timeout: 300 })
   let breaksOff = true
-  assert.equal(codeOf(await caught(emails())), 'network')
+  expect(codeOf(await caught(emails()))).toBe('network')
   breaksOff = false
-  assert.ok((await caught(emails())) instanceof MayflyTimeoutError)
+  expect(await caught(emails())).toBeInstanceOf(MayflyTimeoutError)
 })
 
 test('a redirect is not followed: it would take the token along', async () => {
@@ -82,8 +85,8 @@ test('a redirect is not followed: it would take the token along', async () => {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const opened = new Mayfly({ url: `http://127.0.0.1:${port}` }).openMailbox('token')
-  assert.equal(codeOf(await caught(opened)), 'network')
-  assert.deepEqual(asked, ['/api/check-mail?limit=1'])
+  expect(codeOf(await caught(opened))).toBe('network')
+  expect(asked).toStrictEqual(['/api/check-mail?limit=1'])
 })
 
 describe('verifyWebhook', () => {
@@ -99,13 +102,13 @@ describe('verifyWebhook', () => {
   test('returns the event of a valid request, from text or bytes', async () => {
     const expected = JSON.parse(body)
     const headers = signed()
-    assert.deepEqual(await verifyWebhook({ body, headers, secret }), expected)
+    expect(await verifyWebhook({ body, headers, secret })).toStrictEqual(expected)
     const bytes = new TextEncoder().encode(body)
     const fetched = new Headers(headers)
-    assert.deepEqual(await verifyWebhook({ body: bytes, headers: fetched, secret }), expected)
+    expect(await verifyWebhook({ body: bytes, headers: fetched, secret })).toStrictEqual(expected)
     const both = `${signed(other)['webhook-signature']} ${headers['webhook-signature']}`
     const rolled = { ...headers, 'webhook-signature': both }
-    assert.deepEqual(await verifyWebhook({ body, headers: rolled, secret }), expected)
+    expect(await verifyWebhook({ body, headers: rolled, secret })).toStrictEqual(expected)
   })
 
   const hour = 3_600_000
@@ -137,7 +140,7 @@ describe('verifyWebhook', () => {
 
 async function caught(promise: Promise<unknown>): Promise<Error> {
   return await promise.then(
-    () => assert.fail('it did not throw'),
+    () => expect.fail('it did not throw'),
     (error: Error) => error,
   )
 }

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type MailEvent,
   Mayfly,
   MayflyError,
   MayflyTimeoutError,
 } from '../clients/js/src/mayfly.ts'
-import { waitForLongPolls } from './support/api-client.ts'
-import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
+import { waitForLongPolls } from './kit/http/api-client.ts'
+import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
 
 let app: AppWithKeys
 let mayfly: Mayfly
@@ -30,7 +29,7 @@ async function send(
   { from = 'ann@sender.test', subject = 'Hi', text = 'Hi.' }: MailText,
 ) {
   const raw = `From: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\n${text}\r\n`
-  assert.equal(await app.mail(to, raw), 250)
+  expect(await app.mail(to, raw)).toBe(250)
 }
 
 const CODE = { subject: 'Sign in', text: 'Your code is 493027.' }
@@ -42,40 +41,39 @@ const LINK = {
 describe('waitForMessage', () => {
   test('returns a message that arrives later', async () => {
     const mailbox = await mayfly.createMailbox({ prefix: 'later', domain_id: 1 })
-    assert.equal(mailbox.email, 'later@box.test')
+    expect(mailbox.email).toBe('later@box.test')
     const waiting = mailbox.waitForMessage()
     await waitForLongPolls(1, app)
     await send(mailbox.email, { subject: 'Hello', text: 'A body.' })
     const { subject, body_text: text } = await waiting
-    assert.deepEqual([subject, text?.trim()], ['Hello', 'A body.'])
+    expect([subject, text?.trim()]).toStrictEqual(['Hello', 'A body.'])
   })
 
   test('returns each message once, the oldest first', async () => {
     const mailbox = await mayfly.createMailbox()
     for (const subject of ['one', 'two']) await send(mailbox.email, { subject })
-    assert.equal((await mailbox.waitForMessage()).subject, 'one')
-    assert.equal((await mailbox.waitForMessage()).subject, 'two')
+    expect((await mailbox.waitForMessage()).subject).toBe('one')
+    expect((await mailbox.waitForMessage()).subject).toBe('two')
     const third = mailbox.waitForMessage()
     await waitForLongPolls(1, app)
     await send(mailbox.email, { subject: 'three' })
-    assert.equal((await third).subject, 'three')
+    expect((await third).subject).toBe('three')
   })
 
   test('selects by sender and subject, also messages older than the last one returned', async () => {
     const mailbox = await mayfly.createMailbox()
     await send(mailbox.email, { from: 'a@mail.shop.test', subject: 'Order 1' })
     await send(mailbox.email, { from: 'b@other.test', subject: 'Invoice' })
-    assert.equal((await mailbox.waitForMessage({ subject: 'INVOICE' })).subject, 'Invoice')
-    assert.equal((await mailbox.waitForMessage({ from: 'shop.test' })).subject, 'Order 1')
+    expect((await mailbox.waitForMessage({ subject: 'INVOICE' })).subject).toBe('Invoice')
+    expect((await mailbox.waitForMessage({ from: 'shop.test' })).subject).toBe('Order 1')
   })
 
   test('throws an error of its own in the end, which lists the mailbox', async () => {
     const mailbox = await mayfly.createMailbox()
     await send(mailbox.email, { subject: 'Hello' })
     const error = await caught(mailbox.waitForMessage({ from: 'shop.test', timeout: 200 }))
-    assert.ok(error instanceof MayflyTimeoutError)
-    assert.equal(
-      error.message,
+    expect.assert(error instanceof MayflyTimeoutError)
+    expect(error.message).toBe(
       `No message from shop.test at ${mailbox.email} within 200 ms; the mailbox has “Hello” from ann@sender.test`,
     )
   })
@@ -86,7 +84,7 @@ describe('waitForMessage', () => {
     const waiting = caught(mailbox.waitForMessage({ signal: controller.signal }))
     await waitForLongPolls(1, app)
     controller.abort(new Error('not needed any more'))
-    assert.equal((await waiting).message, 'not needed any more')
+    expect((await waiting).message).toBe('not needed any more')
     await waitForLongPolls(0, app)
   })
 })
@@ -94,12 +92,12 @@ describe('waitForMessage', () => {
 test('waitForCode and waitForLink skip messages without one', async () => {
   const mailbox = await mayfly.createMailbox()
   for (const mail of [{ subject: 'News' }, CODE, LINK]) await send(mailbox.email, mail)
-  assert.equal(await mailbox.waitForLink(), 'https://shop.test/verify?t=1')
-  assert.equal(await mailbox.waitForCode(), '493027')
-  assert.ok((await caught(mailbox.waitForCode({ timeout: 100 }))) instanceof MayflyTimeoutError)
-  assert.equal((await mailbox.waitForMessage()).subject, 'News')
+  expect(await mailbox.waitForLink()).toBe('https://shop.test/verify?t=1')
+  expect(await mailbox.waitForCode()).toBe('493027')
+  expect(await caught(mailbox.waitForCode({ timeout: 100 }))).toBeInstanceOf(MayflyTimeoutError)
+  expect((await mailbox.waitForMessage()).subject).toBe('News')
   await send(mailbox.email, { ...CODE, text: 'Your code is 118822.' })
-  assert.equal(await mailbox.waitForCode(), '118822')
+  expect(await mailbox.waitForCode()).toBe('118822')
 })
 
 describe('expectNoMessage', () => {
@@ -116,16 +114,13 @@ describe('expectNoMessage', () => {
     const waiting = caught(mailbox.expectNoMessage())
     await waitForLongPolls(1, app)
     await send(mailbox.email, CODE)
-    assert.deepEqual(
-      [(await waiting).message, codeOf(await waiting)],
-      [
-        `Unexpected message at ${mailbox.email}: “Sign in” from ann@sender.test`,
-        'unexpected_message',
-      ],
-    )
+    expect([(await waiting).message, codeOf(await waiting)]).toStrictEqual([
+      `Unexpected message at ${mailbox.email}: “Sign in” from ann@sender.test`,
+      'unexpected_message',
+    ])
     const other = await mayfly.createMailbox()
     await send(other.email, CODE)
-    assert.equal(codeOf(await caught(other.expectNoMessage({ timeout: 0 }))), 'unexpected_message')
+    expect(codeOf(await caught(other.expectNoMessage({ timeout: 0 })))).toBe('unexpected_message')
   })
 
   test('fails if the server no longer responds', async () => {
@@ -136,7 +131,7 @@ describe('expectNoMessage', () => {
       return once(signal as EventTarget, 'abort').then(() => Promise.reject(signal?.reason))
     }
     const mailbox = await new Mayfly({ url: app.url, fetch: silent }).createMailbox()
-    assert.equal(codeOf(await caught(mailbox.expectNoMessage({ timeout: 100 }))), 'network')
+    expect(codeOf(await caught(mailbox.expectNoMessage({ timeout: 100 })))).toBe('network')
   })
 })
 
@@ -152,31 +147,28 @@ test('messages, read and attachment return what was received', async () => {
     'Content-Transfer-Encoding: base64\r\n\r\nAAEC/w==',
     '--b--\r\n',
   ].join('\r\n')
-  assert.equal(await app.mail(mailbox.email, raw), 250)
+  expect(await app.mail(mailbox.email, raw)).toBe(250)
   await send(mailbox.email, CODE)
   const subjects = (await mailbox.messages()).map(({ subject }) => subject)
-  assert.deepEqual(subjects, ['Sign in', 'Report'])
+  expect(subjects).toStrictEqual(['Sign in', 'Report'])
   const [listed] = await mailbox.messages({ subject: 'report' })
   const message = await mailbox.read(listed ?? 0)
-  assert.deepEqual(
-    message.attachments.map(({ filename }) => filename),
-    ['r.pdf'],
-  )
-  assert.deepEqual([...(await mailbox.attachment(message, 0))], [0, 1, 2, 255])
+  expect(message.attachments.map(({ filename }) => filename)).toStrictEqual(['r.pdf'])
+  expect([...(await mailbox.attachment(message, 0))]).toStrictEqual([0, 1, 2, 255])
 })
 
 test('extend moves the expiry, a token opens the mailbox again, and end deletes it', async () => {
   const mailbox = await mayfly.createMailbox({ ttl: 120 })
   const before = mailbox.expiresAt
   await mailbox.extend({ ttl: 3_600 })
-  assert.ok(mailbox.expiresAt.getTime() > before.getTime() + 3_000_000)
+  expect.assert(mailbox.expiresAt.getTime() > before.getTime() + 3_000_000)
   const again = await mayfly.openMailbox(mailbox.token)
-  assert.deepEqual([again.email, again.expiresAt], [mailbox.email, mailbox.expiresAt])
+  expect([again.email, again.expiresAt]).toStrictEqual([mailbox.email, mailbox.expiresAt])
   await again.end()
   const error = await caught(mailbox.messages())
-  assert.ok(error instanceof MayflyError && !(error instanceof MayflyTimeoutError))
-  assert.deepEqual([error.status, error.code], [401, 'invalid_token'])
-  assert.match(error.requestId ?? '', /^[\w-]{16}$/)
+  expect.assert(error instanceof MayflyError && !(error instanceof MayflyTimeoutError))
+  expect([error.status, error.code]).toStrictEqual([401, 'invalid_token'])
+  expect(error.requestId ?? '').toMatch(/^[\w-]{16}$/)
 })
 
 test('events resume after a lost connection without a gap, and end with the mailbox', async () => {
@@ -193,13 +185,13 @@ test('events resume after a lost connection without a gap, and end with the mail
   const first = messages()
   await waitForLongPolls(1, app)
   await send(mailbox.email, { subject: 'one' })
-  assert.equal(await first, 'one')
+  expect(await first).toBe('one')
   proxy.cut()
   await send(mailbox.email, { subject: 'two' })
-  assert.equal(await messages(), 'two')
+  expect(await messages()).toBe('two')
   await (await mayfly.openMailbox(mailbox.token)).end()
-  assert.equal(await messages(), 'end')
-  assert.equal(await messages(), undefined)
+  expect(await messages()).toBe('end')
+  expect(await messages()).toBeUndefined()
 })
 
 test('leaving a loop over events closes the stream', async () => {
@@ -217,24 +209,24 @@ test('emails returns the mail of mailboxes created with the key, page by page', 
   const mailbox = await keyed.createMailbox()
   for (const subject of ['one', 'two', 'three']) await send(mailbox.email, { subject })
   const { emails, cursor } = await keyed.emails({ to: mailbox.email, limit: 2 })
-  assert.deepEqual(
-    emails.map(({ subject, address }) => [subject, address]),
-    [
-      ['three', mailbox.email],
-      ['two', mailbox.email],
-    ],
-  )
-  assert.ok(cursor)
+  expect(emails.map(({ subject, address }) => [subject, address])).toStrictEqual([
+    ['three', mailbox.email],
+    ['two', mailbox.email],
+  ])
+  expect.assert(cursor)
   const rest = await keyed.emails({ to: mailbox.email, limit: 2, cursor })
-  assert.deepEqual([rest.emails.map(({ subject }) => subject), rest.cursor], [['one'], undefined])
-  assert.equal(codeOf(await caught(mayfly.emails())), 'invalid_key')
+  expect([rest.emails.map(({ subject }) => subject), rest.cursor]).toStrictEqual([
+    ['one'],
+    undefined,
+  ])
+  expect(codeOf(await caught(mayfly.emails()))).toBe('invalid_key')
   const wrong = new Mayfly({ url: app.url, apiKey: 'mf_live_wrong' })
-  assert.equal(codeOf(await caught(wrong.emails())), 'invalid_key')
+  expect(codeOf(await caught(wrong.emails()))).toBe('invalid_key')
 })
 
 async function caught(promise: Promise<unknown>): Promise<Error> {
   return await promise.then(
-    () => assert.fail('it did not throw'),
+    () => expect.fail('it did not throw'),
     (error: Error) => error,
   )
 }

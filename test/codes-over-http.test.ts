@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventStreamParser } from '../src/shared/event-stream-parser.ts'
-import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './support/app.ts'
-import { request } from './support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys } from './support/keys.ts'
+import { WAIT_FOR_EXTRACTION, WITHOUT_POLLING } from './kit/app/app.ts'
+import { request } from './kit/http/http-client.ts'
+import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
 
 // From the SMTP socket to the HTTP socket, with the real parser in its child process.
 
@@ -34,22 +33,22 @@ const check = async (token: string, more = '', headers: Record<string, string> =
 async function openEvents(token: string) {
   const stop = new AbortController()
   const headers = { authorization: `Bearer ${token}` }
-  const { body } = await fetch(`${app.url}/api/events`, { headers, signal: stop.signal })
-  assert.ok(body)
-  const events = parseEvents(body)
+  const response = await fetch(`${app.url}/api/events`, { headers, signal: stop.signal })
+  const events = parseEvents(response)
   return {
     async next(): Promise<{ name: string; message: Summary }> {
       const { value } = await events.next()
-      assert.ok(value)
+      expect.assert(value)
       return { name: value.name, message: JSON.parse(value.data) as Summary }
     },
     end: () => stop.abort(),
   }
 }
 
-async function* parseEvents(body: AsyncIterable<Uint8Array>) {
+/** Keeps the response: if that is garbage before its body is read, Node.js cancels the body. */
+async function* parseEvents(response: Response) {
   const parse = eventStreamParser()
-  for await (const chunk of body) yield* parse(chunk)
+  for await (const chunk of response.body ?? []) yield* parse(chunk)
 }
 
 describe('when responses wait for extraction', () => {
@@ -59,30 +58,30 @@ describe('when responses wait for extraction', () => {
   test('list, event and message have the same code', async () => {
     const { email, token } = await app.session()
     const stream = await openEvents(token)
-    assert.equal(await app.mail(email, codeMail('482913')), 250)
+    expect(await app.mail(email, codeMail('482913'))).toBe(250)
     const { name, message } = await stream.next()
-    assert.deepEqual([name, message.code], ['message', '482913'])
+    expect([name, message.code]).toStrictEqual(['message', '482913'])
     const { codes } = await check(token)
-    assert.deepEqual(codes, ['482913'])
+    expect(codes).toStrictEqual(['482913'])
     const { body } = await request(`${app.url}/api/read-mail?token=${token}&id=${message.id}`)
     const read = body['message'] as Summary & { codes: { value: string }[] }
-    assert.deepEqual([read.code, read.codes[0]?.value], ['482913', '482913'])
+    expect([read.code, read.codes[0]?.value]).toStrictEqual(['482913', '482913'])
     stream.end()
   })
 
   test('every recipient of a mail gets its code', async () => {
     const sessions = [await app.session(), await app.session()]
     const to = sessions.map(({ email }) => email)
-    assert.equal(await app.mail(to, codeMail('482913')), 250)
-    for (const { token } of sessions) assert.deepEqual((await check(token)).codes, ['482913'])
+    expect(await app.mail(to, codeMail('482913'))).toBe(250)
+    for (const { token } of sessions) expect((await check(token)).codes).toStrictEqual(['482913'])
   })
 
   test('a mail without a code has the code null, and its ETag changes no more', async () => {
     const { email, token } = await app.session()
     await app.mail(email, PLAIN_MAIL)
     const { codes, etag } = await check(token)
-    assert.deepEqual(codes, [null])
-    assert.equal((await check(token, '', { 'if-none-match': etag })).status, 304)
+    expect(codes).toStrictEqual([null])
+    expect((await check(token, '', { 'if-none-match': etag })).status).toBe(304)
   })
 })
 
@@ -95,14 +94,14 @@ describe('when responses do not wait for extraction', () => {
     const stream = await openEvents(token)
     await app.mail(email, codeMail('482913'))
     const first = await stream.next()
-    assert.deepEqual([first.name, first.message.code], ['message', null])
+    expect([first.name, first.message.code]).toStrictEqual(['message', null])
     const second = await stream.next()
     const scanned = { preview: 'Your verification code is 482913.', attachments: 0 }
-    assert.deepEqual(second, {
+    expect(second).toStrictEqual({
       name: 'updated',
       message: { ...first.message, code: '482913', ...scanned },
     })
-    assert.deepEqual((await check(token)).codes, ['482913'])
+    expect((await check(token)).codes).toStrictEqual(['482913'])
     stream.end()
   })
 
@@ -113,7 +112,7 @@ describe('when responses do not wait for extraction', () => {
     for (let polls = 0; codes[0] === null && polls < 5; polls += 1) {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
     }
-    assert.deepEqual(codes, ['482913'])
+    expect(codes).toStrictEqual(['482913'])
   })
 
   test('a code found later does not change the ETag of /emails and is not charged', async () => {
@@ -121,7 +120,7 @@ describe('when responses do not wait for extraction', () => {
     const { email, token } = await app.session({}, key.headers)
     await app.mail(email, codeMail('482913'))
     const read = await request(`${app.url}/emails`, { headers: key.headers })
-    assert.equal(read.status, 200)
+    expect(read.status).toBe(200)
     const used = await app.ring.used(key)
     const stream = await openEvents(token)
     let { codes, etag } = await check(token)
@@ -129,8 +128,8 @@ describe('when responses do not wait for extraction', () => {
       ;({ codes, etag } = await check(token, '&wait=55', { 'if-none-match': etag }))
     }
     const again = { ...key.headers, 'if-none-match': read.headers.get('etag') ?? '' }
-    assert.equal((await request(`${app.url}/emails`, { headers: again })).status, 304)
-    assert.equal(await app.ring.used(key), used)
+    expect((await request(`${app.url}/emails`, { headers: again })).status).toBe(304)
+    expect(await app.ring.used(key)).toBe(used)
     stream.end()
   })
 })

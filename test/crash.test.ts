@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
-import { createSession } from './support/api-client.ts'
-import { ledgerFaults, openLedger, sendUntilStopped } from './support/ledger.ts'
-import { freeServicePorts, spawnService } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+import { expect, test } from 'vitest'
+import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
+import { createSession } from './kit/http/api-client.ts'
+import { ledgerFaults, openLedger, sendUntilStopped } from './kit/store/ledger.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 const SENDERS = 8
@@ -33,10 +32,10 @@ test('mail acknowledged with 250 is stored unchanged and exactly once after a SI
   await Promise.all(senders)
 
   const lines = ledger.read()
-  assert.ok(lines.length > 100, `the senders were busy: ${lines.length} mails`)
-  assert.deepEqual(await ledgerFaults(served.url, boxes, lines), [])
+  expect(lines.length, `the senders were busy: ${lines.length} mails`).toBeGreaterThan(100)
+  expect(await ledgerFaults(served.url, boxes, lines)).toStrictEqual([])
   process.stdout.write(`${lines.length} acknowledged mails, all there\n`)
-  assert.equal(await served.kill('SIGTERM'), 0, 'a polite stop ends with 0')
+  expect(await served.kill('SIGTERM'), 'a polite stop ends with 0').toBe(0)
   ledger.close()
   folder.remove()
 })

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -15,18 +14,18 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildDebianPackage } from '../build/debian-package.ts'
 import { ownArchitecture } from '../build/runtime.ts'
-import { checkMail } from './support/api-client.ts'
-import { mountProblem, skipIfProblem } from './support/capabilities.ts'
-import { type Chroot, openChroot } from './support/chroot.ts'
-import { readFirstMail } from './support/first-mail.ts'
-import { program } from './support/programs.ts'
+import { readFirstMail } from './kit/app/first-mail.ts'
 import {
   freeServicePorts,
   ROOT,
   type ServiceProcess,
   spawnService,
-} from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+} from './kit/app/service-process.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
+import { type Chroot, openChroot } from './kit/programs/chroot.ts'
+import { program } from './kit/programs/programs.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The Debian package from installation to purge, in order, in a Debian without the clone.
 
@@ -64,7 +63,7 @@ async function startUnit(): Promise<ServiceProcess> {
   const file = readFileSync(inDebian(setting('EnvironmentFile')), 'utf8')
   const lines = [...setting('Environment').split(' '), ...(file.match(/^\w+=.*$/gm) ?? [])]
   const command = setting('ExecStart').split(' ')
-  assert.equal(command.at(-1), 'serve')
+  expect(command.at(-1)).toBe('serve')
   const as = `--userspec=${setting('User')}:${setting('Group')}`
   return await spawnService({
     folder: '/var/lib/mayfly',
@@ -78,7 +77,7 @@ async function startUnit(): Promise<ServiceProcess> {
 async function withService<T>(use: (service: ServiceProcess) => Promise<T>): Promise<T> {
   const service = await startUnit()
   const result = await use(service)
-  assert.equal(await service.kill('SIGTERM'), 0, service.output())
+  expect(await service.kill('SIGTERM'), service.output()).toBe(0)
   return result
 }
 
@@ -90,11 +89,11 @@ skipIfProblem(mountProblem)
 
 test('it installs, and creates its user and directory', () => {
   const installed = dpkg('--install', `/tmp/mayfly_${OLD}.deb`)
-  assert.equal(installed.status, 0, installed.stderr)
-  assert.match(installed.stdout, /^Set up your domain: mayfly setup; then start Mayfly: /m)
+  expect(installed.status, installed.stderr).toBe(0)
+  expect(installed.stdout).toMatch(/^Set up your domain: mayfly setup; then start Mayfly: /m)
   const data = statSync(inDebian('var/lib/mayfly'))
-  assert.deepEqual([data.mode & 0o777, String(data.uid)], [0o700, user()])
-  assert.equal(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777, 0o640)
+  expect([data.mode & 0o777, String(data.uid)]).toStrictEqual([0o700, user()])
+  expect(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777).toBe(0o640)
   const settings = `MAYFLY_DOMAINS=box.test\nMAYFLY_HTTP_PORT=${ports.http}\nMAYFLY_SMTP_PORT=${ports.smtp}\n`
   appendFileSync(inDebian('etc/mayfly/mayfly.env'), settings)
 })
@@ -102,8 +101,8 @@ test('it installs, and creates its user and directory', () => {
 test('its files can be read by everyone, except the settings', () => {
   const { stdout } = debian.run(['dpkg-deb', '--contents', `/tmp/mayfly_${OLD}.deb`])
   const closed = stdout.split('\n').filter((line) => /^[d-]/.test(line) && !/^.{7}r/.test(line))
-  assert.equal(closed.length, 1, closed.join('\n'))
-  assert.match(closed[0] ?? '', / \.\/etc\/mayfly\/mayfly\.env$/)
+  expect(closed.length, closed.join('\n')).toBe(1)
+  expect(closed[0] ?? '').toMatch(/ \.\/etc\/mayfly\/mayfly\.env$/)
 })
 
 test('setup adds a domain to the settings of the service, which only root may change', () => {
@@ -116,13 +115,13 @@ test('setup adds a domain to the settings of the service, which only root may ch
     'https://other.test',
   ]
   const { status, stderr } = debian.run(['mayfly', 'setup', ...args])
-  assert.equal(status, 0, stderr)
+  expect(status, stderr).toBe(0)
   const settings = readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8')
-  assert.match(settings, /^MAYFLY_DOMAINS=box\.test,other\.test$/m)
-  assert.match(settings, /^MAYFLY_ADMIN_TOKEN_FILE=\/etc\/mayfly\/admin-token$/m)
+  expect(settings).toMatch(/^MAYFLY_DOMAINS=box\.test,other\.test$/m)
+  expect(settings).toMatch(/^MAYFLY_ADMIN_TOKEN_FILE=\/etc\/mayfly\/admin-token$/m)
   for (const name of ['mayfly.env', 'admin-token']) {
     const { mode, uid, gid } = statSync(inDebian(`etc/mayfly/${name}`))
-    assert.deepEqual([mode & 0o777, uid, String(gid)], [0o640, 0, group()], name)
+    expect([mode & 0o777, uid, String(gid)], name).toStrictEqual([0o640, 0, group()])
   }
 })
 
@@ -134,11 +133,11 @@ test('the service of the unit receives a mail and shows it on the page', async (
 test('the command has the settings and the user of the service', async () => {
   // Which the user of the service may not read.
   const inRoot = (...args: string[]) => debian.run(['env', '-C', '/root', 'mayfly', ...args])
-  assert.match(inRoot('config').stdout, /^ *MAYFLY_DOMAINS\s.*box\.test/m)
+  expect(inRoot('config').stdout).toMatch(/^ *MAYFLY_DOMAINS\s.*box\.test/m)
   const { stdout, stderr } = inRoot('domain', 'list', '--json')
   expect(JSON.parse(stdout), stderr).toContainEqual(expect.objectContaining({ name: 'box.test' }))
   for (const name of ['mail.db', 'shop.db']) {
-    assert.equal(String(statSync(inDebian(`var/lib/mayfly/${name}`)).uid), user(), name)
+    expect(String(statSync(inDebian(`var/lib/mayfly/${name}`)).uid), name).toBe(user())
   }
 })
 
@@ -146,11 +145,11 @@ test('a user who cannot read the settings is refused instead of using other data
   const nobody = ['setpriv', '--reuid', 'nobody', '--regid', 'nogroup', '--clear-groups']
   const run = (...args: string[]) => debian.run([...nobody, 'env', '-C', '/tmp', 'mayfly', ...args])
   const { status, stdout, stderr } = run('key', 'issue', '--plan', 'starter')
-  assert.deepEqual([status, stdout], [1, ''])
-  assert.match(stderr, /^mayfly: \S+\/mayfly\.env cannot be read .* run the command as root\.$/m)
-  assert.ok(!existsSync(inDebian('tmp/data')))
+  expect([status, stdout]).toStrictEqual([1, ''])
+  expect(stderr).toMatch(/^mayfly: \S+\/mayfly\.env cannot be read .* run the command as root\.$/m)
+  expect(existsSync(inDebian('tmp/data'))).toBeFalsy()
   for (const args of [['--version'], ['--help'], ['key', 'issue', '--help']]) {
-    assert.equal(run(...args).status, 0, args.join(' '))
+    expect(run(...args).status, args.join(' ')).toBe(0)
   }
 })
 
@@ -160,10 +159,10 @@ test('the command and the service use the same store, also several nodes', () =>
   for (const path of files) writeFileSync(path, '', { mode: 0o600 })
   const commands = /^#(?: {3}.*\n#)+/m.exec(MANY)?.[0].split('\n') ?? []
   const script = commands.map((line) => line.slice(1)).join('\n')
-  assert.deepEqual(debian.run(['sh', '-ec', script]), { status: 0, stdout: '', stderr: '' })
+  expect(debian.run(['sh', '-ec', script])).toStrictEqual({ status: 0, stdout: '', stderr: '' })
   for (const path of files) {
     const { mode, uid, gid } = statSync(path)
-    assert.deepEqual([mode & 0o777, uid, String(gid)], [0o640, 0, group()], path)
+    expect([mode & 0o777, uid, String(gid)], path).toStrictEqual([0o640, 0, group()])
   }
   const file = inDebian('etc/mayfly/mayfly.env')
   const before = readFileSync(file, 'utf8')
@@ -182,30 +181,29 @@ test('the command and the service use the same store, also several nodes', () =>
 test('a backup is written where the documentation says', () => {
   const [, ...commands] = /^```sh\n# Debian\n([\s\S]*?)^```$/m.exec(OPERATIONS) ?? []
   const { status, stderr } = debian.run(['env', '-C', '/root', 'sh', '-ec', commands.join('')])
-  assert.equal(status, 0, stderr)
-  assert.ok(existsSync(inDebian('var/backups/mayfly/mayfly.db')))
+  expect(status, stderr).toBe(0)
+  expect(existsSync(inDebian('var/backups/mayfly/mayfly.db'))).toBeTruthy()
 })
 
 test('a restore drill works beside the service as the documentation says', async () => {
   const [, commands = ''] = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(OPERATIONS) ?? []
   const drill = ['env', '-C', '/root', 'sh', '-ec', commands]
   const { status, stdout, stderr } = await withService(async () => debian.run(drill))
-  assert.deepEqual([status, stderr], [0, ''])
-  assert.match(stdout, /^Restored \/var\/backups\/mayfly\/mayfly\.db: /)
+  expect([status, stderr]).toStrictEqual([0, ''])
+  expect(stdout).toMatch(/^Restored \/var\/backups\/mayfly\/mayfly\.db: /)
 })
 
 test('an upgrade keeps data and settings, also if the unit is masked', async () => {
   const log = recordSystemctl('daemon-reload|try-restart')
   const upgraded = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
-  assert.equal(upgraded.status, 0, upgraded.stderr)
-  assert.match(readFileSync(log, 'utf8'), /^try-restart mayfly\.service$/m)
-  assert.match(upgraded.stderr, /^mayfly: the service was not restarted\.$/m)
-  assert.match(
-    readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8'),
+  expect(upgraded.status, upgraded.stderr).toBe(0)
+  expect(readFileSync(log, 'utf8')).toMatch(/^try-restart mayfly\.service$/m)
+  expect(upgraded.stderr).toMatch(/^mayfly: the service was not restarted\.$/m)
+  expect(readFileSync(inDebian('etc/mayfly/mayfly.env'), 'utf8')).toMatch(
     /^MAYFLY_DOMAINS=box\.test,other\.test$/m,
   )
   const messages = await withService(({ url }) => checkMail(url, token))
-  assert.equal(messages.length, 1)
+  expect(messages.length).toBe(1)
 })
 
 test('it has a manual page and a completion', () => {
@@ -213,27 +211,27 @@ test('it has a manual page and a completion', () => {
   const mandoc = (...args: string[]) =>
     spawnSync(program('mandoc'), args, { input: page, encoding: 'utf8' })
   const lint = mandoc('-T', 'lint', '-W', 'style')
-  assert.deepEqual([lint.status, lint.stdout], [0, ''])
+  expect([lint.status, lint.stdout]).toStrictEqual([0, ''])
   // Bold letters are printed twice.
   const text = mandoc('-T', 'ascii').stdout.replaceAll('\b', '<')
-  assert.match(text.replaceAll(/.</g, ''), /^ +mayfly domain add name$/m)
+  expect(text.replaceAll(/.</g, '')).toMatch(/^ +mayfly domain add name$/m)
   const script = `. /usr/share/bash-completion/completions/mayfly
     COMP_WORDS=(mayfly domain ''); COMP_CWORD=2; _mayfly; echo "\${COMPREPLY[*]}"`
   const { stdout } = debian.run(['bash', '-c', script])
-  assert.equal(stdout, 'list add remove activate deactivate --help\n')
+  expect(stdout).toBe('list add remove activate deactivate --help\n')
 })
 
 test('removal stops the service and keeps data and settings; purge removes them and the user', () => {
   const log = recordSystemctl('daemon-reload|stop|disable')
-  assert.equal(dpkg('--remove', 'mayfly').status, 0)
-  assert.match(readFileSync(log, 'utf8'), /^stop mayfly\.service\ndisable mayfly\.service$/m)
-  assert.ok(!existsSync(inDebian('usr/lib/mayfly')))
-  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
-  assert.ok(existsSync(inDebian('etc/mayfly/mayfly.env')))
-  assert.equal(dpkg('--purge', 'mayfly').status, 0)
-  assert.ok(!existsSync(inDebian('var/lib/mayfly')))
-  assert.ok(!existsSync(inDebian('etc/mayfly')))
-  assert.equal(user(), '')
+  expect(dpkg('--remove', 'mayfly').status).toBe(0)
+  expect(readFileSync(log, 'utf8')).toMatch(/^stop mayfly\.service\ndisable mayfly\.service$/m)
+  expect(existsSync(inDebian('usr/lib/mayfly'))).toBeFalsy()
+  expect(existsSync(inDebian('var/lib/mayfly/mail.db'))).toBeTruthy()
+  expect(existsSync(inDebian('etc/mayfly/mayfly.env'))).toBeTruthy()
+  expect(dpkg('--purge', 'mayfly').status).toBe(0)
+  expect(existsSync(inDebian('var/lib/mayfly'))).toBeFalsy()
+  expect(existsSync(inDebian('etc/mayfly'))).toBeFalsy()
+  expect(user()).toBe('')
 })
 
 test('it is not installed over the unit of a clone, and does not delete a user that it did not create', () => {
@@ -241,30 +239,30 @@ test('it is not installed over the unit of a clone, and does not delete a user t
   const unit = inDebian('etc/systemd/system/mayfly.service')
   writeFileSync(unit, '')
   const refused = dpkg('--install', `/tmp/mayfly_${NEW}.deb`)
-  assert.notEqual(refused.status, 0)
-  assert.match(refused.stderr, /^mayfly: stop and remove \S+\/mayfly\.service first\./m)
+  expect(refused.status).not.toBe(0)
+  expect(refused.stderr).toMatch(/^mayfly: stop and remove \S+\/mayfly\.service first\./m)
   rmSync(unit)
-  assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
-  assert.equal(dpkg('--purge', 'mayfly').status, 0)
-  assert.notEqual(user(), '')
+  expect(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status).toBe(0)
+  expect(dpkg('--purge', 'mayfly').status).toBe(0)
+  expect(user()).not.toBe('')
   debian.run(['userdel', 'mayfly'])
 })
 
 test('a clone that takes the place of the package is not stopped, and keeps its data at a purge', () => {
-  assert.equal(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+  expect(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status).toBe(0)
   const unit = inDebian('etc/systemd/system/mayfly.service')
   copyFileSync(join(ROOT, 'deploy/mayfly.service'), unit)
   const log = recordSystemctl('none')
   writeFileSync(log, '')
-  assert.equal(dpkg('--remove', 'mayfly').status, 0)
-  assert.equal(readFileSync(log, 'utf8'), 'daemon-reload\n')
+  expect(dpkg('--remove', 'mayfly').status).toBe(0)
+  expect(readFileSync(log, 'utf8')).toBe('daemon-reload\n')
   writeFileSync(inDebian('var/lib/mayfly/mail.db'), '')
-  assert.notEqual(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status, 0)
+  expect(dpkg('--install', `/tmp/mayfly_${NEW}.deb`).status).not.toBe(0)
   const purged = dpkg('--purge', 'mayfly')
-  assert.equal(purged.status, 0, purged.stderr)
-  assert.match(purged.stderr, /^mayfly: data, secrets and user are kept /m)
-  assert.ok(existsSync(inDebian('var/lib/mayfly/mail.db')))
-  assert.notEqual(user(), '')
+  expect(purged.status, purged.stderr).toBe(0)
+  expect(purged.stderr).toMatch(/^mayfly: data, secrets and user are kept /m)
+  expect(existsSync(inDebian('var/lib/mayfly/mail.db'))).toBeTruthy()
+  expect(user()).not.toBe('')
 })
 
 /** There is no systemd in the chroot: this records what it would be told. Some commands fail, as for a masked unit. */

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, test } from 'vitest'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // Sockets and files share one limit, which is low here, as on some systems.
 const DESCRIPTORS = 512
@@ -64,7 +63,11 @@ const warnings = () =>
 
 test('a publicly reachable service warns about each dangerous setting and about a low file limit', async () => {
   await waitUntil(() => warnings().length === 3)
-  assert.deepEqual(warnings(), ['MAYFLY_BASE_URL', 'MAYFLY_ADMIN_TOKEN', 'MAYFLY_HTTP_CONNECTIONS'])
+  expect(warnings()).toStrictEqual([
+    'MAYFLY_BASE_URL',
+    'MAYFLY_ADMIN_TOKEN',
+    'MAYFLY_HTTP_CONNECTIONS',
+  ])
 })
 
 for (const [name, send] of [
@@ -74,7 +77,7 @@ for (const [name, send] of [
   test(`mail is accepted while a client opens ${CONNECTIONS} ${name}`, async () => {
     await flood(send)
     for (let round = 0; round < 3; round += 1) {
-      assert.equal(await withTimeout(mail('postmaster@box.test'), 'SMTP'), 250)
+      expect(await withTimeout(mail('postmaster@box.test'), 'SMTP')).toBe(250)
     }
     for (const socket of sockets.splice(0)) socket.destroy()
     // Once the connections are closed, HTTP requests are served again.

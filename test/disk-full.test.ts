@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
-import { describe, test, vi } from 'vitest'
-import { checkMail, createSession, rawMail } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
-import { mountProblem, skipIfProblem } from './support/capabilities.ts'
-import { sha256, uniqueMail } from './support/ledger.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { checkMail, createSession, rawMail } from './kit/http/api-client.ts'
+import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { sha256, uniqueMail } from './kit/store/ledger.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
 const BOUND = { timeout: 10_000 }
@@ -17,13 +16,14 @@ describe('no space for mail', () => {
     const app = await startApp({ env: { ...ROOM, MAYFLY_MAIL_DB_MAX: '2MB' } })
     const box = await app.session()
     const stored = await fill(app, box.email)
-    assert.ok(stored.length > 5, `${stored.length} mails fitted`)
+    expect(stored.length, `${stored.length} mails fitted`).toBeGreaterThan(5)
     await assertStored(app, box.token, stored)
     // Small mails use up the remaining space.
-    for (let sent = 0; (await app.mail(box.email)) === 250; sent += 1) assert.ok(sent < 10_000)
+    for (let sent = 0; (await app.mail(box.email)) === 250; sent += 1)
+      expect(sent).toBeLessThan(10_000)
     const ready = () => fetch(`${app.url}/readyz`)
     await vi.waitUntil(async () => (await ready()).status === 503, BOUND)
-    assert.match(await (await ready()).text(), /MAYFLY_MAIL_DB_MAX/)
+    expect(await (await ready()).text()).toMatch(/MAYFLY_MAIL_DB_MAX/)
 
     // Delete more than one: listing extracts codes, and the results are stored if there is space.
     for (const { id } of await checkMail(app.url, box.token)) {
@@ -35,11 +35,11 @@ describe('no space for mail', () => {
         status = (await remove()).status
         return status !== 503
       }, BOUND)
-      assert.equal(status, 200, 'mail can be deleted from a full store')
+      expect(status, 'mail can be deleted from a full store').toBe(200)
     }
     // The free space is cached for 200 ms.
     await vi.waitUntil(async () => (await app.mail(box.email)) === 250, BOUND)
-    assert.equal((await ready()).status, 200)
+    expect((await ready()).status).toBe(200)
     await app.stop()
   })
 
@@ -48,12 +48,12 @@ describe('no space for mail', () => {
     const box = await app.session()
     const client = await connectSmtp(app.smtpPort)
     await client.command('EHLO a.test')
-    assert.match((await client.command('MAIL FROM:<a@a.test>')).text, /^452 4\.3\.1 /)
+    expect((await client.command('MAIL FROM:<a@a.test>')).text).toMatch(/^452 4\.3\.1 /)
     client.close()
     const ready = await fetch(`${app.url}/readyz`)
-    assert.equal(ready.status, 503)
-    assert.match(await ready.text(), /MAYFLY_MIN_FREE/)
-    assert.deepEqual(await checkMail(app.url, box.token), [])
+    expect(ready.status).toBe(503)
+    expect(await ready.text()).toMatch(/MAYFLY_MIN_FREE/)
+    expect(await checkMail(app.url, box.token)).toStrictEqual([])
     await app.stop()
   })
 })
@@ -70,12 +70,12 @@ describe.runIf(mayMount)('a disk that is actually full', () => {
     const app = await startApp({ folder, env: { ...ROOM, MAYFLY_MIN_FREE: '0' } })
     const box = await createSession(app.url)
     const stored = await fill(app, box.email)
-    assert.ok(stored.length > 20, `${stored.length} mails fitted`)
+    expect(stored.length, `${stored.length} mails fitted`).toBeGreaterThan(20)
     await assertStored(app, box.token, stored)
 
     rmSync(ballast)
     const { raw, sha256: hash, uuid } = uniqueMail(1_000)
-    assert.equal(await app.mail(box.email, raw), 250)
+    expect(await app.mail(box.email, raw)).toBe(250)
     await assertStored(app, box.token, [...stored, { uuid, sha256: hash }])
     await app.stop()
   })
@@ -109,7 +109,7 @@ async function fill(app: App, to: string): Promise<StoredMail[]> {
     ])
     const reply = await client.send({ to: [to], raw })
     if (reply.code !== 250) {
-      assert.match(reply.text, /^452 4\.3\.1 /)
+      expect(reply.text).toMatch(/^452 4\.3\.1 /)
       client.close()
       return stored
     }
@@ -122,6 +122,6 @@ async function assertStored(app: App, token: string, stored: readonly StoredMail
   const messages = await checkMail(app.url, token, '&limit=500')
   const ids = new Map(messages.map((message) => [message.subject, message.id]))
   for (const { uuid, sha256: hash } of stored) {
-    assert.equal(sha256(await rawMail(app.url, token, ids.get(uuid) ?? 0)), hash)
+    expect(sha256(await rawMail(app.url, token, ids.get(uuid) ?? 0))).toBe(hash)
   }
 }

@@ -4,11 +4,10 @@ import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { CheckedSettings } from '../src/doctor/checks/context.ts'
+import type { Installation } from '../src/doctor/checks.ts'
 import { openDnsProbe } from '../src/doctor/probes/dns.ts'
 import { reverseName, tlsaRecord } from '../src/doctor/rules/dns-records.ts'
 import type { FinishedCheck } from '../src/doctor/rules/result.ts'
-import { inspectStripe } from '../src/runtime/probes/backends.ts'
 import {
   expectOnly,
   HOST,
@@ -16,18 +15,18 @@ import {
   startCheckedApp,
   withServer,
   wrong,
-} from './support/checked-app.ts'
-import { openSilentServers } from './support/dns-server.ts'
-import { BROKEN, DOMAIN_FAULTS, FAULTY, HOST_FAULTS, RIGHT, zone } from './support/faulty-zones.ts'
-import { certificateFor, trustCertificates } from './support/https-proxy.ts'
-import { INSTALLATION_FAULTS, installationFaults } from './support/installation-faults.ts'
-import { freePort } from './support/server-process.ts'
+} from './kit/app/checked-app.ts'
+import { INSTALLATION_FAULTS, installationFaults } from './kit/app/installation-faults.ts'
+import { BROKEN, DOMAIN_FAULTS, FAULTY, HOST_FAULTS, RIGHT, zone } from './kit/dns/faulty-zones.ts'
+import { openSilentServers } from './kit/dns/knot.ts'
+import { certificateFor, trustCertificates } from './kit/http/https-proxy.ts'
+import { freePort } from './kit/programs/server-process.ts'
 
 // One service, one name server, one proxy. Each fault of a domain has a domain of its own, so that one run finds all of them;
 // faults of the host and of the installation are planted one after the other.
 
 let fixture: Awaited<ReturnType<typeof startCheckedApp>>
-let settings: CheckedSettings
+let settings: Installation['settings']
 beforeAll(async () => {
   const policies = [RIGHT, ...FAULTY].filter((domain) => domain !== 'no-policy.test')
   fixture = await startCheckedApp({
@@ -103,7 +102,7 @@ describe('a fault of a domain', () => {
       const [record] = /\S+\. 3600 IN .+/.exec(fix) ?? []
       return record === undefined ? [] : [[domain, { [name]: record }] as const]
     })
-    expect(fixes.length).toBe(14)
+    expect(fixes.length).toBe(13)
     await fixture.dns.change(zone({}, Object.fromEntries(fixes)))
     expect(wrong(await check({ domains: fixes.map(([domain]) => domain) }))).toEqual([])
     await fixture.dns.change(zone())
@@ -221,12 +220,12 @@ describe('a fault of the mail port', () => {
   test('no answer from DNS, refused or dropped: address and mx report it', async () => {
     const silent = await openSilentServers(2)
     for (const servers of [[`127.0.0.1:${await freePort()}`], silent.servers]) {
-      const dns = openDnsProbe(servers, { lookupMs: 1_000 })
+      const dns = openDnsProbe(servers, { lookupMs: 2_500 })
       const mailOut = { url: 'smtp://out.right.test:587', from: 'shop@a.b.right.test' }
       const results = await check(
         { dns, domains: ['a.b.right.test'], settings: { ...settings, mailOut } },
         // The same ratio as 5 s and 15 s in production.
-        { timeoutMs: 3_000 },
+        { timeoutMs: 7_500 },
       )
       expect(wrong(results).map(({ name }) => name)).toEqual(['address', 'mx'])
     }
@@ -235,8 +234,10 @@ describe('a fault of the mail port', () => {
 })
 
 describe('a fault of the installation', () => {
-  const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
-  const http = (changed: Partial<CheckedSettings['http']>) =>
+  const set = (changed: Partial<Installation['settings']>) => ({
+    settings: { ...settings, ...changed },
+  })
+  const http = (changed: Partial<Installation['settings']['http']>) =>
     set({ http: { ...settings.http, ...changed } })
 
   for (const [name = '', ...expected] of INSTALLATION_FAULTS) {
@@ -249,10 +250,7 @@ describe('a fault of the installation', () => {
     const api = createServer((_request, response) => response.end(list))
     const results = await withServer(api, (port) => {
       const stripe = { secretKey: 'sk_live_1', apiUrl: `http://127.0.0.1:${port}` }
-      return check({
-        ...set({ payments: { provider: 'stripe' } }),
-        stripe: () => inspectStripe(stripe),
-      })
+      return check(set({ payments: { provider: 'stripe', stripe } }))
     })
     expectOnly(results, ['failure', 'payments', `${settings.http.baseUrl}/api/stripe/webhook`])
   })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
-import { runSql } from './support/sql.ts'
-import { statusOf } from './support/status-of.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { statusOf } from './kit/http/status-of.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
+import { runSql } from './kit/store/sql.ts'
 
 const CLIENTS = 200
 const [PLAN, REQUESTS] = process.env['MAYFLY_TEST_LONG'] ? [1_000, 10_000] : [300, 600]
@@ -22,17 +21,17 @@ for (const left of [1, 10, PLAN - 1, PLAN]) {
   test(`with ${left} left, ${left} of ${REQUESTS} requests of ${CLIENTS} concurrent clients are served`, async () => {
     const key = await app.ring.issue({ requests: PLAN })
     await runSql(app, 'shop', `update api_key set used = ${PLAN - left} where id = '${key.id}'`)
-    assert.deepEqual(await flood(key), { 200: left, 402: REQUESTS - left })
-    assert.equal(await app.ring.used(key), PLAN)
+    expect(await flood(key)).toStrictEqual({ 200: left, 402: REQUESTS - left })
+    expect(await app.ring.used(key)).toBe(PLAN)
     const [today] = await app.ring.shop.readUsage(key.id, 0)
-    assert.equal(today?.count, left, 'and so the day counts them')
+    expect(today?.count, 'and so the day counts them').toBe(left)
   })
 }
 
 test('the daily limit is exact, and rejected requests are not charged', async () => {
   const key = await app.ring.issue({ requests: 100_000, perDay: PLAN })
-  assert.deepEqual(await flood(key), { 200: PLAN, 429: REQUESTS - PLAN })
-  assert.equal(await app.ring.used(key), PLAN)
+  expect(await flood(key)).toStrictEqual({ 200: PLAN, 429: REQUESTS - PLAN })
+  expect(await app.ring.used(key)).toBe(PLAN)
 })
 
 /** Counts responses by status. Every client has its own connection and sends one request at a time. */

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { createSession } from './support/api-client.ts'
-import { uniqueMail } from './support/ledger.ts'
-import { copyWithMutations, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
-import { program } from './support/programs.ts'
-import { freeServicePorts, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { DISK, tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
+import { createSession } from './kit/http/api-client.ts'
+import { copyWithMutations, SYNCHRONOUS_NORMAL } from './kit/mutation.ts'
+import { program } from './kit/programs/programs.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { uniqueMail } from './kit/store/ledger.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // The evidence for "250 means on disk": a system call trace of writes, syncs and replies.
 
@@ -19,13 +18,13 @@ const folder = tempFolder(DISK)
 afterAll(folder.remove)
 
 test('the commit of every mail is synced between its last byte and its 250', async () => {
-  assert.deepEqual(await unsyncedMails(ROOT, 'full'), { answered: MAILS, unsynced: 0 })
+  expect(await unsyncedMails(ROOT, 'full')).toStrictEqual({ answered: MAILS, unsynced: 0 })
 })
 
 test('unsynced mails are detected when synchronous is NORMAL (control)', async () => {
   const copy = copyWithMutations(`${folder.path}/mutant`, SYNCHRONOUS_NORMAL)
   const { answered, unsynced } = await unsyncedMails(copy, 'normal')
-  assert.equal(answered, MAILS)
+  expect(answered).toBe(MAILS)
   expect(unsynced).toBeGreaterThan(MAILS / 2)
 })
 
@@ -59,7 +58,7 @@ async function unsyncedMails(
   const client = await connectSmtp(served.smtpPort)
   for (let sent = 0; sent < MAILS; sent += 1) {
     const { raw } = uniqueMail(3_000)
-    assert.equal((await client.send({ to: [box.email], raw })).code, 250)
+    expect((await client.send({ to: [box.email], raw })).code).toBe(250)
   }
   client.close()
   await served.kill('SIGTERM')

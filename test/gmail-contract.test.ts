@@ -1,9 +1,14 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { APP_PASSWORD, type GmailApp, startGmailApp } from './support/gmail-app.ts'
-import { ENCODINGS, post, problemFault, request, type TestResponse } from './support/http-client.ts'
-import { openKeyRing } from './support/keys.ts'
-import { connectSmtp } from './support/smtp-client.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { APP_PASSWORD, type GmailApp, startGmailApp } from './kit/gmail/gmail-app.ts'
+import {
+  ENCODINGS,
+  post,
+  problemFault,
+  request,
+  type TestResponse,
+} from './kit/http/http-client.ts'
+import { openKeyRing } from './kit/shop/keys.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
 
 // How the API behaves with Gmail accounts. Who may read the mail: gmail-privacy.test.ts.
 
@@ -34,7 +39,7 @@ beforeEach(async () => {
 
 const create = (params: Record<string, string>) => post(`${app.url}/api/create-session`, params)
 const emailOf = ({ status, body }: TestResponse): string => {
-  assert.equal(status, 200, JSON.stringify(body))
+  expect(status, JSON.stringify(body)).toBe(200)
   return String(body['email'])
 }
 const isOf = (email: string, account: string) =>
@@ -44,14 +49,14 @@ const fewest = async () => {
   return one.aliases <= other.aliases ? JOEY : ANN
 }
 const refused = (response: TestResponse) => {
-  assert.equal(problemFault(response), undefined)
+  expect(problemFault(response)).toBeUndefined()
   return [response.status, response.body['code']]
 }
 
 describe('/api/domains', () => {
   test('lists the active accounts with their ids, masked if the file says so', async () => {
     const { body } = await request(`${app.url}/api/domains`)
-    assert.deepEqual(body['gmail_accounts'], [
+    expect(body['gmail_accounts']).toStrictEqual([
       { id: Number(joey), email: JOEY },
       { id: Number(ann), email: 'an…r@gmail.com' },
     ])
@@ -60,8 +65,8 @@ describe('/api/domains', () => {
   test('lists an active account whose login fails', async () => {
     await app.setHealth(JOEY, 'failing', 'the server does not accept the login')
     const { body, text } = await request(`${app.url}/api/domains`)
-    assert.equal((body['gmail_accounts'] as unknown[]).length, 2)
-    assert.doesNotMatch(text, /login/)
+    expect((body['gmail_accounts'] as unknown[]).length).toBe(2)
+    expect(text).not.toMatch(/login/)
   })
 })
 
@@ -76,7 +81,7 @@ describe('Gmail mode', () => {
   ] as Record<string, string>[]) {
     test(`${JSON.stringify(params)} does not select it: the address is at a mail domain`, async () => {
       for (let draw = 0; draw < 10; draw += 1) {
-        assert.match(emailOf(await create(params)), /@(box|pool)\.test$/)
+        expect(emailOf(await create(params))).toMatch(/@(box|pool)\.test$/)
       }
     })
   }
@@ -91,13 +96,13 @@ describe('Gmail mode', () => {
     test(`${JSON.stringify(params)} selects it, in every encoding, whatever mail domain is named`, async () => {
       for (const encoding of ENCODINGS) {
         const response = await post(`${app.url}/api/create-session`, params, encoding)
-        assert.match(emailOf(response), /@gmail\.com$/, encoding)
+        expect(emailOf(response), encoding).toMatch(/@gmail\.com$/)
       }
     })
   }
 
   test('outside Gmail mode the id of an account is an unknown domain', async () => {
-    assert.deepEqual(refused(await create({ domain_id: joey })), [400, 'unknown_domain'])
+    expect(refused(await create({ domain_id: joey }))).toStrictEqual([400, 'unknown_domain'])
   })
 })
 
@@ -115,7 +120,7 @@ describe('the choice of the account', () => {
       for (let draw = 0; draw < 6; draw += 1) {
         const expected = await fewest()
         const email = emailOf(await create(params))
-        assert.ok(isOf(email, expected), `${email} is not of ${expected}`)
+        expect(isOf(email, expected), `${email} is not of ${expected}`).toBeTruthy()
       }
     })
   }
@@ -125,10 +130,10 @@ describe('the choice of the account', () => {
       [joey, ann, JOEY],
       [ann, joey, ANN],
     ] as const) {
-      assert.ok(isOf(emailOf(await create({ use_gmail: '1', gmail_id: id })), account))
+      expect(isOf(emailOf(await create({ use_gmail: '1', gmail_id: id })), account)).toBeTruthy()
       const both = { use_gmail: '1', gmail_id: id, domain_id: other }
-      assert.ok(isOf(emailOf(await create(both)), account))
-      assert.ok(isOf(emailOf(await create({ use_gmail: '1', domain_id: id })), account))
+      expect(isOf(emailOf(await create(both)), account)).toBeTruthy()
+      expect(isOf(emailOf(await create({ use_gmail: '1', domain_id: id })), account)).toBeTruthy()
     }
   })
 
@@ -141,8 +146,8 @@ describe('the choice of the account', () => {
       await app.idOf(SWITCHED_OFF),
     ]) {
       const response = await create({ use_gmail: '1', gmail_id: String(id) })
-      assert.deepEqual(refused(response), [400, 'unknown_gmail_account'])
-      assert.match(String(response.body['message']), /^gmail_id: /)
+      expect(refused(response)).toStrictEqual([400, 'unknown_gmail_account'])
+      expect(String(response.body['message'])).toMatch(/^gmail_id: /)
     }
   })
 
@@ -150,7 +155,7 @@ describe('the choice of the account', () => {
     for (const email of [INACTIVE_IN_FILE, SWITCHED_OFF]) {
       const id = String(await app.idOf(email))
       const given = emailOf(await create({ use_gmail: '1', domain_id: id }))
-      assert.ok(isOf(given, JOEY) || isOf(given, ANN))
+      expect(isOf(given, JOEY) || isOf(given, ANN)).toBeTruthy()
     }
   })
 
@@ -158,12 +163,12 @@ describe('the choice of the account', () => {
     await app.setHealth(JOEY, 'failing', 'locked')
     await app.setHealth(ANN, 'slow', 'daily limit of 2000 MB reached')
     for (let draw = 0; draw < 5; draw += 1) {
-      assert.ok(isOf(emailOf(await create({ gmail_auto: '1' })), ANN))
+      expect(isOf(emailOf(await create({ gmail_auto: '1' })), ANN)).toBeTruthy()
     }
     for (const params of [{ gmail_id: joey }, { domain_id: joey }]) {
       const response = await create({ use_gmail: '1', ...params })
-      assert.deepEqual(refused(response), [503, 'gmail_unavailable'])
-      assert.doesNotMatch(response.text, /locked/)
+      expect(refused(response)).toStrictEqual([503, 'gmail_unavailable'])
+      expect(response.text).not.toMatch(/locked/)
     }
   })
 
@@ -176,18 +181,18 @@ describe('the choice of the account', () => {
       await app.setHealth(ANN, 'failing')
       for (const params of [{ gmail_auto: '1' }, { use_gmail: '1', prefix: 'x' }]) {
         const response = await create(params as Record<string, string>)
-        assert.deepEqual(refused(response), [503, 'gmail_unavailable'])
-        assert.equal(response.headers.get('retry-after'), seconds)
+        expect(refused(response)).toStrictEqual([503, 'gmail_unavailable'])
+        expect(response.headers.get('retry-after')).toBe(seconds)
       }
     }
-    assert.match(emailOf(await create({})), /\.test$/, 'mail domains go on')
+    expect(emailOf(await create({})), 'mail domains go on').toMatch(/\.test$/)
   })
 })
 
 describe('the choice of the alias', () => {
   test('prefix is the plus tag, in lower case', async () => {
     const params = { use_gmail: '1', gmail_id: ann, prefix: 'My-Shop.1' }
-    assert.equal(emailOf(await create(params)), 'ann.miller+my-shop.1@gmail.com')
+    expect(emailOf(await create(params))).toBe('ann.miller+my-shop.1@gmail.com')
   })
 
   for (const [name, prefix, code] of [
@@ -198,17 +203,17 @@ describe('the choice of the alias', () => {
   ] as const) {
     test(`a prefix with ${name} is rejected`, async () => {
       const response = await create({ use_gmail: '1', gmail_id: joey, prefix })
-      assert.deepEqual(refused(response), [400, code])
-      assert.match(String(response.body['message']), /^prefix: /)
+      expect(refused(response)).toStrictEqual([400, code])
+      expect(String(response.body['message'])).toMatch(/^prefix: /)
     })
   }
 
   test('of 100 concurrent requests for one tag on all threads one succeeds, the others get 409', async () => {
     const params = { use_gmail: '1', gmail_id: joey, prefix: 'race' }
     const all = await Promise.all(Array.from({ length: 100 }, () => create(params)))
-    assert.equal(all.filter(({ status }) => status === 200).length, 1)
+    expect(all.filter(({ status }) => status === 200).length).toBe(1)
     for (const response of all.filter(({ status }) => status !== 200)) {
-      assert.deepEqual(refused(response), [409, 'address_taken'])
+      expect(refused(response)).toStrictEqual([409, 'address_taken'])
     }
   })
 
@@ -217,16 +222,16 @@ describe('the choice of the alias', () => {
     for (let draw = 0; draw < 30; draw += 1) {
       given.push(emailOf(await create({ use_gmail: '1', gmail_id: joey })))
     }
-    assert.equal(new Set(given).size, 30)
+    expect(new Set(given).size).toBe(30)
     const tags = given.filter((email) => email.includes('+'))
-    assert.ok(tags.length >= 30 - 7, 'joey has seven dot forms')
-    for (const tag of tags) assert.match(tag, /^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
-    assert.ok(!given.includes(JOEY))
+    expect(tags.length, 'joey has seven dot forms').toBeGreaterThanOrEqual(30 - 7)
+    for (const tag of tags) expect(tag).toMatch(/^joey\+[a-z]+\.[a-z]+\d{3}@gmail\.com$/)
+    expect(given).not.toContain(JOEY)
     // Tags are generated only after all dot forms are in use.
     const dots = given.slice(0, given.length - tags.length)
-    assert.ok(dots.every((email) => !email.includes('+')))
+    expect(dots.every((email) => !email.includes('+'))).toBeTruthy()
     const plain = emailOf(await create({ use_gmail: '1', gmail_id: ann }))
-    assert.match(plain, /^ann\.miller\+/, 'this account has no dot forms')
+    expect(plain, 'this account has no dot forms').toMatch(/^ann\.miller\+/)
   })
 })
 
@@ -239,40 +244,40 @@ describe('the session of an alias', () => {
       const before = app.now().getTime()
       const { body } = await create({ gmail_auto: '1', ...params })
       const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - before
-      assert.ok(Math.abs(lifetimeMs - seconds * 1_000) < 10_000, `${lifetimeMs} ms`)
+      expect(Math.abs(lifetimeMs - seconds * 1_000), `${lifetimeMs} ms`).toBeLessThan(10_000)
     }
     const long = await create({ gmail_auto: '1', ttl: '604801' })
-    assert.deepEqual(refused(long), [400, 'invalid_parameter'])
+    expect(refused(long)).toStrictEqual([400, 'invalid_parameter'])
   })
 
   test('can be created with a key, which is not charged; an invalid key is rejected', async () => {
     const ring = await openKeyRing(app)
     const key = await ring.issue()
     const { token } = await app.session({ gmail_auto: '1' }, key.headers)
-    assert.equal((await request(`${app.url}/api/check-mail?token=${token}`)).status, 200)
-    assert.equal(await ring.used(key), 0)
+    expect((await request(`${app.url}/api/check-mail?token=${token}`)).status).toBe(200)
+    expect(await ring.used(key)).toBe(0)
     await ring.close()
     const headers = { apikey: 'mf_live_wrong' }
     const wrong = await request(`${app.url}/api/create-session?gmail_auto=1`, {
       method: 'POST',
       headers,
     })
-    assert.deepEqual(refused(wrong), [401, 'invalid_key'])
+    expect(refused(wrong)).toStrictEqual([401, 'invalid_key'])
   })
 
   test('expires, cools down, and can be revived only by its owner while the account is active', async () => {
     const options = { use_gmail: '1', gmail_id: ann, prefix: 'comes-back' }
     const { token, email } = await app.session(options)
     const extend = () => post(`${app.url}/api/extend-session`, { token })
-    assert.equal((await extend()).status, 200)
+    expect((await extend()).status).toBe(200)
     app.moveClock(86_401)
-    assert.deepEqual(refused(await create(options)), [409, 'address_taken'])
-    assert.equal(emailOf(await extend()), email)
+    expect(refused(await create(options))).toStrictEqual([409, 'address_taken'])
+    expect(emailOf(await extend())).toBe(email)
     await post(`${app.url}/api/delete-session`, { token })
-    assert.deepEqual(refused(await create(options)), [409, 'address_taken'])
-    assert.deepEqual(refused(await extend()), [401, 'invalid_token'])
+    expect(refused(await create(options))).toStrictEqual([409, 'address_taken'])
+    expect(refused(await extend())).toStrictEqual([401, 'invalid_token'])
     app.moveClock(31 * 86_400)
-    assert.equal(emailOf(await create(options)), email)
+    expect(emailOf(await create(options))).toBe(email)
   })
 })
 
@@ -282,7 +287,7 @@ describe('over SMTP', () => {
     const client = await connectSmtp(app.smtpPort)
     for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>']) await client.command(line)
     for (const to of [email, ANN, JOEY]) {
-      assert.match((await client.command(`RCPT TO:<${to}>`)).text, /^550 5\.7\.1 /)
+      expect((await client.command(`RCPT TO:<${to}>`)).text).toMatch(/^550 5\.7\.1 /)
     }
     client.close()
   })
@@ -291,6 +296,6 @@ describe('over SMTP', () => {
 test('no response contains credentials', async () => {
   for (const path of ['api/domains', 'readyz', 'metrics', 'openapi.json', 'docs']) {
     const { text, headers } = await request(`${app.url}/${path}`)
-    assert.doesNotMatch(text + JSON.stringify([...headers]), new RegExp(APP_PASSWORD))
+    expect(text + JSON.stringify([...headers])).not.toMatch(new RegExp(APP_PASSWORD))
   }
 })

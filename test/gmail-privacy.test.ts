@@ -1,16 +1,15 @@
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/base/address.ts'
 import { addConfiguredAccounts } from '../src/gmail/accounts.ts'
 import { accountMailDeps } from '../src/gmail/fetch-mail.ts'
 import { parseMail } from '../src/mime/parse.ts'
-import { checkMail, emailsOf, stripTraceHeaders } from './support/api-client.ts'
-import { post, request } from './support/http-client.ts'
-import { openTestServer, type TestServer } from './support/http-server.ts'
-import { keyRing } from './support/keys.ts'
-import { tempFolder } from './support/stores.ts'
+import { checkMail, emailsOf, stripTraceHeaders } from './kit/http/api-client.ts'
+import { post, request } from './kit/http/http-client.ts'
+import { openTestServer, type TestServer } from './kit/http/http-server.ts'
+import { keyRing } from './kit/shop/keys.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 const folder = tempFolder()
 const clock = { now: new Date('2026-03-01T12:00:00Z') }
@@ -42,7 +41,7 @@ beforeEach(() => {
 
 function address(text: string) {
   const parsed = parseAddress(text)
-  assert.ok(parsed)
+  expect.assert(parsed)
   return parsed
 }
 
@@ -50,7 +49,7 @@ async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, header
   const url = new URL(`${server.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
   if (prefix !== undefined) url.searchParams.set('prefix', prefix)
   const { status, body } = await request(url.href, { method: 'POST', headers })
-  assert.equal(status, 200, JSON.stringify(body))
+  expect(status, JSON.stringify(body)).toBe(200)
   return body as { email: string; token: string }
 }
 
@@ -80,7 +79,7 @@ describe('mail is delivered to exactly the alias that it names', () => {
     const abcd = await alias('joey@gmail.com', 'abcd')
     const dotted = await alias('joey@gmail.com')
     const ofAnn = await alias('ann@gmail.com', 'abc')
-    assert.match(dotted.email, /^[joey.]+@gmail\.com$/)
+    expect(dotted.email).toMatch(/^[joey.]+@gmail\.com$/)
     const none = [
       'joey@gmail.com',
       'joey+ab@gmail.com',
@@ -89,24 +88,28 @@ describe('mail is delivered to exactly the alias that it names', () => {
     ]
     const undotted = dotted.email.replace(/\.(?=.*@)/, '')
     for (const to of [...none, undotted, 'joey+abc@googlemail.com']) {
-      assert.equal(await fetched('joey@gmail.com', `for ${to}`, to), 'no_recipients', to)
+      expect.assert((await fetched('joey@gmail.com', `for ${to}`, to)) === 'no_recipients', to)
     }
     for (const { email } of [abc, abcd, dotted]) {
-      assert.equal(await fetched('joey@gmail.com', `for ${email}`, email), 'stored')
+      expect.assert((await fetched('joey@gmail.com', `for ${email}`, email)) === 'stored')
     }
-    assert.equal(await fetched('ann@gmail.com', 'for joey', abc.email), 'no_recipients')
-    assert.equal(await fetched('ann@gmail.com', 'for ann', ofAnn.email), 'stored')
+    expect.assert((await fetched('ann@gmail.com', 'for joey', abc.email)) === 'no_recipients')
+    expect.assert((await fetched('ann@gmail.com', 'for ann', ofAnn.email)) === 'stored')
     for (const box of [abc, abcd, dotted]) {
-      assert.deepEqual(await subjects(box), [`for ${box.email}`])
+      expect(await subjects(box)).toStrictEqual([`for ${box.email}`])
     }
-    assert.deepEqual(await subjects(ofAnn), ['for ann'])
+    expect(await subjects(ofAnn)).toStrictEqual(['for ann'])
   })
 
   test('a mail that names several aliases is delivered to each', async () => {
     const [one, two] = [await alias('joey@gmail.com', 'one'), await alias('joey@gmail.com', 'two')]
     const other = await alias('joey@gmail.com', 'other')
     await fetched('joey@gmail.com', 'both', one.email, two.email)
-    assert.deepEqual(await Promise.all([one, two, other].map(subjects)), [['both'], ['both'], []])
+    expect(await Promise.all([one, two, other].map(subjects))).toStrictEqual([
+      ['both'],
+      ['both'],
+      [],
+    ])
   })
 
   test('an expired alias gets no mail, and its next owner gets no earlier mail', async () => {
@@ -114,8 +117,8 @@ describe('mail is delivered to exactly the alias that it names', () => {
     const { id } = (await server.store.listAccounts(clock.now))[0] ?? {}
     const late = await accountMailDeps(server, id ?? 0).findAliases([address(previous.email)])
     await post(`${server.url}/api/delete-session`, { token: previous.token })
-    assert.equal(late.length, 1)
-    assert.equal(await fetched('joey@gmail.com', 'late', previous.email), 'no_recipients')
+    expect(late.length).toBe(1)
+    expect.assert((await fetched('joey@gmail.com', 'late', previous.email)) === 'no_recipients')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
     const mail = accountMailDeps(server, id ?? 0)
@@ -128,8 +131,8 @@ describe('mail is delivered to exactly the alias that it names', () => {
       raw: Buffer.from('Subject: the former owner’s\r\n\r\nhi\r\n'),
       receivedAt: new Date(clock.now.getTime() - 15 * 86_400_000),
     }
-    assert.equal(await mail.receive(old), 'no_recipients')
-    assert.deepEqual(await subjects(next), [])
+    expect(await mail.receive(old)).toBe('no_recipients')
+    expect(await subjects(next)).toStrictEqual([])
   })
 })
 
@@ -141,15 +144,18 @@ describe('mail of an alias can be read', () => {
     for (const path of ['read-mail', 'raw-mail', 'attachment']) {
       const query = `id=${id}&index=0&token=${other.token}`
       const answered = await request(`${server.url}/api/${path}?${query}`)
-      assert.deepEqual([answered.status, answered.body['code']], [404, 'message_not_found'], path)
+      expect([answered.status, answered.body['code']], path).toStrictEqual([
+        404,
+        'message_not_found',
+      ])
     }
     const { body } = await post(`${server.url}/api/delete-mail`, {
       id: String(id),
       token: other.token,
     })
-    assert.equal(body['code'], 'message_not_found')
-    assert.deepEqual(await subjects(other), [])
-    assert.deepEqual(await subjects(mine), ['mine'])
+    expect(body['code']).toBe('message_not_found')
+    expect(await subjects(other)).toStrictEqual([])
+    expect(await subjects(mine)).toStrictEqual(['mine'])
   })
 
   test('only with the key that created it', async () => {
@@ -162,8 +168,8 @@ describe('mail of an alias can be read', () => {
         emailsOf(await request(`${server.url}/emails${query}`, { headers })).map(
           ({ subject }) => subject,
         )
-      assert.deepEqual(await seen(own), ['keyed'])
-      assert.deepEqual(await seen(otherKey), [])
+      expect(await seen(own)).toStrictEqual(['keyed'])
+      expect(await seen(otherKey)).toStrictEqual([])
     }
   })
 
@@ -174,10 +180,10 @@ describe('mail of an alias can be read', () => {
     const response = await fetch(`${server.url}/api/raw-mail?token=${token}&id=${id}`)
     const bytes = Buffer.from(await response.arrayBuffer())
     const lines = bytes.toString().split('\r\n')
-    assert.equal(lines[0], `Delivered-To: ${email}`)
-    assert.match(lines[1] ?? '', /^Received: by \S+ with IMAP$/)
-    assert.match(lines[3] ?? '', new RegExp(`for <${email.replace('+', '\\+')}>; `))
-    assert.match(stripTraceHeaders(bytes).toString(), /^Return-Path: <b@shop\.test>\r\nTo: /)
+    expect(lines[0]).toBe(`Delivered-To: ${email}`)
+    expect(lines[1] ?? '').toMatch(/^Received: by \S+ with IMAP$/)
+    expect(lines[3] ?? '').toMatch(new RegExp(`for <${email.replace('+', '\\+')}>; `))
+    expect(stripTraceHeaders(bytes).toString()).toMatch(/^Return-Path: <b@shop\.test>\r\nTo: /)
   })
 })
 
@@ -204,31 +210,31 @@ describe('force=1 on check-mail', () => {
 
   test('requests a poll of the account, and is answered at once', async () => {
     const { token } = await alias('ann@gmail.com')
-    assert.equal(await forced(token), 200)
-    assert.deepEqual(pollRequests, ['ann@gmail.com'])
+    expect(await forced(token)).toBe(200)
+    expect(pollRequests).toStrictEqual(['ann@gmail.com'])
   })
 
   test('requests at most one poll every few seconds for all clients, and is never rejected for it', async () => {
     const [one, two] = [await alias('ann@gmail.com'), await alias('ann@gmail.com')]
     for (let round = 0; round < 10; round += 1) {
-      for (const { token } of [one, two]) assert.equal(await forced(token), 200)
+      for (const { token } of [one, two]) expect(await forced(token)).toBe(200)
     }
-    assert.deepEqual(pollRequests, ['ann@gmail.com'])
+    expect(pollRequests).toStrictEqual(['ann@gmail.com'])
     clock.now = new Date(clock.now.getTime() + 3_000)
     await forced(two.token)
-    assert.equal(pollRequests.length, 2)
+    expect(pollRequests.length).toBe(2)
   })
 
   test('requests no poll without force, for a mail domain, or without a valid token', async () => {
     const { token } = await alias('ann@gmail.com')
     const plain = (await post(`${server.url}/api/create-session`, {})).body as { token: string }
-    assert.equal(await forced(token, ''), 200)
-    assert.equal(await forced(token, '&force=0'), 200)
-    assert.equal(await forced(plain.token), 200)
-    assert.equal(await forced('x'.repeat(43)), 401)
-    assert.equal(await forced(''), 400)
+    expect(await forced(token, '')).toBe(200)
+    expect(await forced(token, '&force=0')).toBe(200)
+    expect(await forced(plain.token)).toBe(200)
+    expect(await forced('x'.repeat(43))).toBe(401)
+    expect(await forced('')).toBe(400)
     clock.now = new Date(clock.now.getTime() + 86_400_000)
-    assert.equal(await forced(token), 401)
-    assert.deepEqual(pollRequests, [])
+    expect(await forced(token)).toBe(401)
+    expect(pollRequests).toStrictEqual([])
   })
 })

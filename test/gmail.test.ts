@@ -1,17 +1,16 @@
-import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, beforeAll, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../src/runtime/config.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
-import { checkMail, createSession } from './support/api-client.ts'
-import { runMayflyUnder } from './support/cli.ts'
-import { type Dovecot, openDovecot } from './support/dovecot.ts'
-import { request } from './support/http-client.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { runMayflyUnder } from './kit/app/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { type Dovecot, openDovecot } from './kit/gmail/dovecot.ts'
+import { checkMail, createSession } from './kit/http/api-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // The whole program with a real IMAP server: creates aliases and fetches their mail.
 
@@ -78,10 +77,10 @@ const subjects = async (token: string, query = '') =>
 
 test('a waiting client gets the mail of its alias', async () => {
   const { email, token } = await gmail({ prefix: 'shop' })
-  assert.match(email, /\+shop@mail\.test$/)
+  expect(email).toMatch(/\+shop@mail\.test$/)
   const waiting = subjects(token, '&wait=55')
   dovecot.deliver(email.startsWith('joe') ? JOE : ANN, mailTo(email, 'pushed'))
-  assert.deepEqual(await waiting, ['pushed'])
+  expect(await waiting).toStrictEqual(['pushed'])
 })
 
 test('received_at is the time at which the account received the mail', async () => {
@@ -91,7 +90,7 @@ test('received_at is the time at which the account received the mail', async () 
   dovecot.deliver(email.startsWith('ann') ? ANN : JOE, mailTo(email, 'late'), { at })
   const [message] = await waiting
   const taken = Date.parse(`${message?.received_at}Z`)
-  assert.ok(Math.abs(taken - at.getTime()) < 2_000, String(message?.received_at))
+  expect(Math.abs(taken - at.getTime()), String(message?.received_at)).toBeLessThan(2_000)
 })
 
 // Matches the connection of an account in Dovecot's log.
@@ -107,21 +106,20 @@ test('a deactivated account issues no aliases and is not fetched until it is act
       .split('\n')
       .filter((line) => LEFT.test(line) && line.includes(owner))
   const before = left().length
-  assert.equal((await account('deactivate', owner)).status, 0)
+  expect((await account('deactivate', owner)).status).toBe(0)
   await waitUntil(() => left().length > before)
   const { body } = await request(`${served.url}/api/domains`)
-  assert.deepEqual(
-    (body['gmail_accounts'] as { email: string }[]).map((one) => one.email),
-    [other],
-  )
+  expect((body['gmail_accounts'] as { email: string }[]).map((one) => one.email)).toStrictEqual([
+    other,
+  ])
   dovecot.deliver(owner, mailTo(email, 'while off'))
   const { email: next, token: nextToken } = await gmail({ prefix: 'on' })
-  assert.ok(next.startsWith(other.split('@')[0] ?? '-'))
+  expect(next.startsWith(other.split('@')[0] ?? '-')).toBeTruthy()
   dovecot.deliver(other, mailTo(next, 'elsewhere'))
-  assert.deepEqual(await subjects(nextToken, '&wait=55'), ['elsewhere'])
-  assert.deepEqual(await subjects(token), [])
-  assert.equal((await account('activate', owner)).status, 0)
-  assert.deepEqual(await subjects(token, '&wait=55'), ['while off'])
+  expect(await subjects(nextToken, '&wait=55')).toStrictEqual(['elsewhere'])
+  expect(await subjects(token)).toStrictEqual([])
+  expect((await account('activate', owner)).status).toBe(0)
+  expect(await subjects(token, '&wait=55')).toStrictEqual(['while off'])
 })
 
 test('after a SIGKILL during a fetch each mail is stored exactly once, in its own mailbox', async () => {
@@ -150,7 +148,7 @@ test('after a SIGKILL during a fetch each mail is stored exactly once, in its ow
     await waitUntil(() => stored() > before)
     sendFrom(each / 2, each)
     await served.kill('SIGKILL')
-    assert.ok(stored() < first + (round + 1) * each, 'some mails are not stored yet')
+    expect(stored(), 'some mails are not stored yet').toBeLessThan(first + (round + 1) * each)
     served = await serve()
   }
   const restarted = performance.now()
@@ -159,7 +157,7 @@ test('after a SIGKILL during a fetch each mail is stored exactly once, in its ow
     const all = () => subjects(token, '&limit=500')
     // In case of a timeout, the comparison names the missing mails.
     await waitUntil(async () => (await all()).length >= expected.length).catch(() => {})
-    assert.deepEqual((await all()).toSorted(), expected.toSorted())
+    expect((await all()).toSorted()).toStrictEqual(expected.toSorted())
   }
   const seconds = ((performance.now() - restarted) / 1_000).toFixed(1)
   process.stdout.write(
@@ -173,18 +171,18 @@ test('no secret of an account is in the log, a response, a metric or a file', as
   await dovecot.start()
   await waitForHealth('failing')
   const { stdout: listed } = await account('list')
-  assert.match(listed, /failing/)
+  expect(listed).toMatch(/failing/)
   const responses = await Promise.all(
     ['/readyz', '/metrics', '/api/domains', '/openapi.json'].map((path) =>
       request(served.url + path),
     ),
   )
-  assert.equal(await served.kill('SIGTERM'), 0)
+  expect(await served.kill('SIGTERM')).toBe(0)
   const files = readdirSync(join(folder.path, 'data')).map((name) =>
     readFileSync(join(folder.path, 'data', name), 'latin1'),
   )
-  assert.match(served.output(), /does not accept the login/)
+  expect(served.output()).toMatch(/does not accept the login/)
   for (const text of [served.output(), ...responses.map((one) => one.text), ...files, listed]) {
-    assert.doesNotMatch(text, /canary-app-password/)
+    expect(text).not.toMatch(/canary-app-password/)
   }
 })

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { importFaults, importsOf } from './support/import-table.ts'
+import { importCycle, importFaults, importsOf } from './kit/import-table.ts'
 
 const root = new URL('../', import.meta.url)
 const files = globSync('src/**/*.ts', { cwd: fileURLToPath(root) })
@@ -15,7 +15,15 @@ test('every file of src imports only what the table allows', () => {
 })
 
 /** All packages that reach the browser. */
-const PAGE_PACKAGES = ['preact', 'preact/hooks', '@preact/signals', 'dompurify', 'uqr']
+const PAGE_PACKAGES = [
+  'preact',
+  'preact/hooks',
+  '@preact/signals',
+  'dompurify',
+  'uplot',
+  'uplot/dist/uPlot.min.css',
+  'uqr',
+]
 
 const pageFiles = globSync('web/*/**/*.{ts,tsx}', { cwd: fileURLToPath(root) }).filter(
   (path) => !/\.test\.ts$/.test(path),
@@ -53,6 +61,32 @@ test('code shared by the page and the server imports nothing of Node', () => {
   }
 })
 
+test('no files import each other, not even types', () => {
+  const all = globSync('{src,web,clients/js,build,bench}/**/*.{ts,tsx}', {
+    cwd: fileURLToPath(root),
+    exclude: (name) => name === 'node_modules' || name === 'dist',
+  })
+  const imports = new Map(
+    all.map((path) => [
+      path,
+      importsOf(readFileSync(new URL(path, root), 'utf8'))
+        .filter(({ startsProgram }) => !startsProgram)
+        .map(({ target }) => posix.join(posix.dirname(path), target)),
+    ]),
+  )
+  expect(importCycle(imports)).toEqual([])
+})
+
+test('a cycle of imports is found', () => {
+  const imports = new Map([
+    ['a', ['b']],
+    ['b', ['c', 'd']],
+    ['c', []],
+    ['d', ['b']],
+  ])
+  expect(importCycle(imports)).toEqual(['b', 'd', 'b'])
+})
+
 test('the table covers every folder of src', () => {
   expect(files.length).toBeGreaterThan(50)
   expect(pageFiles.length).toBeGreaterThan(10)
@@ -85,7 +119,7 @@ describe('allowed', () => {
     ['src/main.ts', "const file = new URL('../package.json', import.meta.url)"],
     ['src/runtime/smtp.ts', "import { openSmtp } from '../smtp/server.ts'"],
     ['src/store/sqlite/shop-store.ts', "import { keyReads } from '../../keys/store.ts'"],
-    ['src/store/sqlite.test.ts', "import { scratchMail } from '../../test/support/stores.ts'"],
+    ['src/store/sqlite.test.ts', "import { scratchMail } from '../../test/kit/store/stores.ts'"],
     ['src/mime/parse.ts', "import PostalMime from 'postal-mime'"],
     ['src/sender-auth/checker.ts', "import { openPool } from '../sandbox/pool.ts'"],
   ] as const) {
@@ -153,7 +187,7 @@ describe('rejected', () => {
       "import { a } from '../sessions/create-session.ts'",
       'rules may not import src/mail/sessions/create-session.ts',
     ],
-    ['src/mail/x.ts', "import { a } from '../../test/support/app.ts'", 'outside src'],
+    ['src/mail/x.ts', "import { a } from '../../test/kit/app/app.ts'", 'outside src'],
     ['src/smtp/x.ts', "import { a } from './testing/dialogue.ts'", 'which is for tests'],
     ['src/store/sqlite/x.ts', "import { a } from '../postgres/a.ts'", 'no engine imports another'],
     ['src/helpers/x.ts', '', 'helpers is not in the table'],

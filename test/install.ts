@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { missingPrograms, PROGRAMS, type Program } from './support/programs.ts'
+import { missingPrograms, PROGRAMS, type Program } from './kit/programs/programs.ts'
 
 /** Packages that would start a service at the next boot, and its name. */
 const SERVICES = [

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueKey, runMayfly } from './support/cli.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { issueKey, runMayfly } from './kit/app/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 const folder = tempFolder()
 let served: ServiceProcess

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cursorOf } from '../src/keys/api/emails.ts'
-import { checkMail, emailsOf } from './support/api-client.ts'
-import { post, request, type TestResponse } from './support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
+import { checkMail, emailsOf } from './kit/http/api-client.ts'
+import { post, request, type TestResponse } from './kit/http/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
 
 const DAY = 86_400
 const MAX_ID = Number.MAX_SAFE_INTEGER
@@ -22,7 +21,7 @@ afterAll(async () => {
   const faults = results.flatMap((result, at) =>
     result.status === 'rejected' ? [`${longPolls[at]?.test}: ${result.reason}`] : [],
   )
-  assert.deepEqual(faults, [])
+  expect(faults).toStrictEqual([])
 })
 
 const read = (
@@ -80,7 +79,7 @@ async function assertHidden(key: TestKey, { address, ids, etags }: KnownMail, hi
   const responses = await Promise.all(queries.map((query) => read(key, query)))
   for (const etag of etags) {
     const response = await read(key, `to=${address}`, { 'if-none-match': etag })
-    assert.equal(response.status, 200, 'a tag of somebody else says nothing')
+    expect(response.status, 'a tag of somebody else says nothing').toBe(200)
     responses.push(response)
   }
   for (const response of responses) assertShowsNone(response, hidden)
@@ -88,14 +87,14 @@ async function assertHidden(key: TestKey, { address, ids, etags }: KnownMail, hi
 
 /** Fails on an error response too, which would prove nothing. */
 function assertShowsNone(response: TestResponse, hidden: RegExp): void {
-  assert.doesNotMatch(JSON.stringify(emailsOf(response)), hidden)
+  expect(JSON.stringify(emailsOf(response))).not.toMatch(hidden)
 }
 
 /** What the owner of the mail knows about it, and another key might guess. */
 async function detailsOf(owner: TestKey, address: string): Promise<KnownMail> {
   const response = await read(owner, `to=${address}`)
   const ids = emailsOf(response).map(({ id }) => id)
-  assert.ok(ids.length > 0, 'its owner sees the mail')
+  expect(ids.length, 'its owner sees the mail').toBeGreaterThan(0)
   return {
     address,
     ids,
@@ -106,9 +105,9 @@ async function detailsOf(owner: TestKey, address: string): Promise<KnownMail> {
 describe('a session created with a key', () => {
   test('can be read with this key and its token, and with no other key', async () => {
     const { email, token } = await session('of-ann', ann)
-    assert.equal(await send(email, 'canary-ann'), 250)
-    assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-ann'])
-    assert.equal((await checkMail(app.url, token)).length, 1)
+    expect(await send(email, 'canary-ann')).toBe(250)
+    expect(await subjects(ann, `to=${email}`)).toStrictEqual(['canary-ann'])
+    expect((await checkMail(app.url, token)).length).toBe(1)
     await assertHidden(bob, await detailsOf(ann, email), /canary-ann|of-ann/)
   })
 
@@ -118,17 +117,17 @@ describe('a session created with a key', () => {
     await send(email, 'canary-gone')
     const about = await detailsOf(revoked, email)
     await app.ring.shop.revokeKey(revoked.id)
-    assert.equal((await read(revoked)).status, 401)
+    expect((await read(revoked)).status).toBe(401)
     for (const key of [ann, bob]) {
       await assertHidden(key, about, /canary-gone|of-gone/)
     }
-    assert.equal((await checkMail(app.url, token)).length, 1, 'its token opens it still')
+    expect((await checkMail(app.url, token)).length, 'its token opens it still').toBe(1)
   })
 })
 
 test('a session created without a key cannot be read with any key, even at a pool domain', async () => {
   const { email, token } = await session('of-nobody')
-  assert.equal(await send(email, 'canary-nobody'), 250)
+  expect(await send(email, 'canary-nobody')).toBe(250)
   const [{ id = 0 } = {}] = await checkMail(app.url, token)
   for (const key of [ann, bob]) {
     const about = { address: email, ids: [id], etags: [] }
@@ -138,13 +137,13 @@ test('a session created without a key cannot be read with any key, even at a poo
 
 test('the pool can be read with every key', async () => {
   const to = 'anybody@pool.test'
-  assert.equal(await send(to, 'shared'), 250)
-  for (const key of [ann, bob]) assert.deepEqual(await subjects(key, `to=${to}`), ['shared'])
+  expect(await send(to, 'shared')).toBe(250)
+  for (const key of [ann, bob]) expect(await subjects(key, `to=${to}`)).toStrictEqual(['shared'])
 })
 
 test('mail for the operator is in no list', async () => {
   for (const to of ['postmaster@pool.test', 'abuse@pool.test']) {
-    assert.equal(await send(to, 'canary-operator'), 250)
+    expect(await send(to, 'canary-operator')).toBe(250)
     const about = { address: to, ids: [], etags: [] }
     await assertHidden(ann, about, /canary-operator/)
   }
@@ -156,15 +155,15 @@ test('each recipient of a mail sees its own record only, and other recipients on
   const pooled = 'many-pool@pool.test'
   const all = [mine.email, theirs.email, plain.email, pooled]
   const raw = `Subject: to many\r\nTo: ${all.join(', ')}\r\n\r\nx\r\n`
-  assert.equal(await app.mail(all, raw), 250)
+  expect(await app.mail(all, raw)).toBe(250)
   const recipients = async (key: TestKey) =>
     emailsOf(await read(key))
       .filter(({ subject }) => subject === 'to many')
       .map(({ to }) => to)
       .toSorted()
-  assert.deepEqual(await recipients(ann), [mine.email, pooled].toSorted())
-  assert.deepEqual(await recipients(bob), [theirs.email, pooled].toSorted())
-  assert.doesNotMatch((await read(ann)).text, /many-bob|many-nobody/)
+  expect(await recipients(ann)).toStrictEqual([mine.email, pooled].toSorted())
+  expect(await recipients(bob)).toStrictEqual([theirs.email, pooled].toSorted())
+  expect((await read(ann)).text).not.toMatch(/many-bob|many-nobody/)
 })
 
 describe('an address in the pool for which a session is created', () => {
@@ -172,13 +171,13 @@ describe('an address in the pool for which a session is created', () => {
     const to = 'claimed@pool.test'
     await send(to, 'before')
     const { email, token } = await session('claimed', ann)
-    assert.equal(email, to)
+    expect(email).toBe(to)
     await send(to, 'canary-after')
     const own = (await checkMail(app.url, token)).map(({ subject }) => subject)
-    assert.deepEqual(own, ['canary-after'], 'its owner sees nothing of before')
-    assert.deepEqual(await subjects(bob, `to=${to}`), ['before'])
+    expect(own, 'its owner sees nothing of before').toStrictEqual(['canary-after'])
+    expect(await subjects(bob, `to=${to}`)).toStrictEqual(['before'])
     await assertHidden(bob, await detailsOf(ann, to), /canary-after/)
-    assert.deepEqual(await subjects(ann, `to=${to}`), ['canary-after', 'before'])
+    expect(await subjects(ann, `to=${to}`)).toStrictEqual(['canary-after', 'before'])
   })
 })
 
@@ -196,15 +195,15 @@ describe('a session that has ended', () => {
       const { email, token } = await session(`over-${at}`, ann)
       await send(email, 'canary-over')
       const about = await detailsOf(ann, email)
-      assert.equal(about.ids.length, 1)
+      expect(about.ids.length).toBe(1)
       await end({ token })
-      assert.equal(await send(email, 'canary-late'), 550)
+      expect(await send(email, 'canary-late')).toBe(550)
       for (const key of [ann, bob]) {
         await assertHidden(key, about, /canary-over|canary-late/)
       }
       // After the cool-down the address is free, but still not in the pool.
       app.moveClock(40 * DAY)
-      assert.equal(await send(email, 'canary-later'), 550)
+      expect(await send(email, 'canary-later')).toBe(550)
       for (const key of [ann, bob]) {
         await assertHidden(key, about, /canary-(over|late)/)
       }
@@ -217,9 +216,9 @@ describe('a session that has ended', () => {
     const about = await detailsOf(ann, previous.email)
     app.moveClock(40 * DAY)
     const next = await session('handed-on', bob)
-    assert.equal(next.email, previous.email)
+    expect(next.email).toBe(previous.email)
     await send(next.email, 'canary-next')
-    assert.deepEqual(await subjects(bob, `to=${next.email}`), ['canary-next'])
+    expect(await subjects(bob, `to=${next.email}`)).toStrictEqual(['canary-next'])
     await assertHidden(bob, about, /canary-former/)
     const since = await detailsOf(bob, next.email)
     await assertHidden(ann, since, /canary-next|canary-former/)
@@ -230,10 +229,10 @@ describe('a session that has ended', () => {
     await send(email, 'canary-first')
     const about = await detailsOf(ann, email)
     app.moveClock(DAY + 1)
-    assert.equal((await post(`${app.url}/api/extend-session`, { token })).status, 200)
+    expect((await post(`${app.url}/api/extend-session`, { token })).status).toBe(200)
     await assertHidden(ann, about, /canary-first/)
-    assert.equal(await send(email, 'canary-second'), 250)
-    assert.deepEqual(await subjects(ann, `to=${email}`), ['canary-second'])
+    expect(await send(email, 'canary-second')).toBe(250)
+    expect(await subjects(ann, `to=${email}`)).toStrictEqual(['canary-second'])
     await assertHidden(bob, await detailsOf(ann, email), /canary-(first|second)/)
   })
 })

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
-import { describe, onTestFinished, test, vi } from 'vitest'
-import { skipOrFail } from './support/capabilities.ts'
-import { filesLeftOut } from './support/left-out.ts'
-import { PROGRAMS, type Program } from './support/programs.ts'
-import { ROOT } from './support/service-process.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ROOT } from './kit/app/service-process.ts'
+import { filesLeftOut } from './kit/left-out.ts'
+import { skipOrFail } from './kit/programs/capabilities.ts'
+import { PROGRAMS, type Program } from './kit/programs/programs.ts'
 
 describe('a missing program leaves out the tests that need it, and no others', () => {
   for (const [name, needs, doesWithout] of [
@@ -26,14 +25,14 @@ describe('a missing program leaves out the tests that need it, and no others', (
   ] as const) {
     test(name, () => {
       const files = filesLeftOut([name]).get(name) ?? []
-      for (const file of needs) assert.ok(files.includes(file), file)
-      assert.ok(!files.includes(doesWithout), doesWithout)
+      for (const file of needs) expect(files, file).toContain(file)
+      expect(files, doesWithout).not.toContain(doesWithout)
     })
   }
 
   test('every program is needed by some test', () => {
     const names = Object.keys(PROGRAMS) as Program[]
-    for (const [name, files] of filesLeftOut(names)) assert.ok(files.length > 0, name)
+    for (const [name, files] of filesLeftOut(names)) expect(files.length, name).toBeGreaterThan(0)
   })
 })
 
@@ -63,25 +62,25 @@ describe('the run ends with a list of the files left out and the reason', () => 
       'src/gmail/imap/account.service.test.ts',
     ]
     const { status, stderr, summary } = run('service', files, { CI: 'true' })
-    assert.match(summary, /Test Files +1 passed/)
-    assert.match(stderr, LIST)
-    assert.equal(status, 1, stderr)
+    expect(summary).toMatch(/Test Files +1 passed/)
+    expect(stderr).toMatch(LIST)
+    expect(status, stderr).toBe(1)
   })
 
   test('elsewhere, and passes, also if the machine does not permit some tests', () => {
     const files = ['test/install-guide.test.ts', 'test/gmail.test.ts']
     const { status, stderr, summary } = run('e2e', files, { CI: '' })
-    assert.match(summary, /Tests +1 passed \| [1-9]\d* skipped/)
-    assert.match(stderr, LIST)
-    assert.match(stderr, /^ {2}unshare: .*: test\/install-guide\.test\.ts: .* a mail arrives$/m)
-    assert.equal(status, 0, stderr)
+    expect(summary).toMatch(/Tests +1 passed \| [1-9]\d* skipped/)
+    expect(stderr).toMatch(LIST)
+    expect(stderr).toMatch(/^ {2}unshare: .*: test\/install-guide\.test\.ts: .* a mail arrives$/m)
+    expect(status, stderr).toBe(0)
   })
 })
 
 test('in CI, tests that the machine does not permit fail', () => {
   vi.stubEnv('CI', 'true')
   onTestFinished(() => void vi.unstubAllEnvs())
-  const skip = () => assert.fail('it is skipped')
-  assert.throws(() => skipOrFail('not permitted', { skip }), /^Error: not permitted$/)
-  assert.equal(skipOrFail(undefined, { skip: () => assert.fail('it may run') }), undefined)
+  const skip = () => expect.fail('it is skipped')
+  expect(() => skipOrFail('not permitted', { skip })).toThrow(/^not permitted$/)
+  expect(skipOrFail(undefined, { skip: () => expect.fail('it may run') })).toBeUndefined()
 })

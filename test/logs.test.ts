@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { afterAll, expect, test } from 'vitest'
-import { checkMail, createSession } from './support/api-client.ts'
-import { post, request, sendRaw } from './support/http-client.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { checkMail, createSession } from './kit/http/api-client.ts'
+import { post, request, sendRaw } from './kit/http/http-client.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 const ADMIN = 'canary-admin'
 const FORGED = '{"level":"error","msg":"canary-forged"}'
@@ -34,19 +33,19 @@ test('whatever clients send, the log has one JSON object per line and no secrets
   const box = await createSession(served.url, { prefix: 'canary-owner', domain_id: '1' })
   await useMail(served, box.email)
   const [{ id = 0 } = {}] = await checkMail(served.url, box.token)
-  assert.ok(id > 0)
+  expect(id).toBeGreaterThan(0)
   for (const token of [box.token, 'canary-token']) await useEveryEndpoint(served.url, token, id)
   for (const line of CONTROL_CHARACTERS) await sendInvalid(served, line)
 
   const end = await createSession(served.url, { prefix: 'canary-last', domain_id: '1' })
   breakStore(`${folder.path}/talkative/mail.db`)
   const query = `token=${end.token}&id=${id}&t=canary-query`
-  assert.equal((await request(`${served.url}/api/read-mail?${query}`)).status, 500)
-  assert.match(await sent(served, end.email), /^451 /)
-  assert.equal(await served.kill('SIGTERM'), 0)
+  expect((await request(`${served.url}/api/read-mail?${query}`)).status).toBe(500)
+  expect(await sent(served, end.email)).toMatch(/^451 /)
+  expect(await served.kill('SIGTERM')).toBe(0)
 
   const banner = readFileSync(errors, 'utf8')
-  assert.match(banner, /^\nMayfly is running\.\n/)
+  expect(banner).toMatch(/^\nMayfly is running\.\n/)
   const lines = served.output().split('\n').slice(0, -1)
   const objects = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   const messages = new Set(objects.map((line) => line['msg']))
@@ -58,7 +57,7 @@ test('whatever clients send, the log has one JSON object per line and no secrets
   }
   for (const secret of [box.token, end.token, 'canary', 'CANARY']) {
     const leaked = [banner, ...lines].filter((line) => line.includes(secret))
-    assert.deepEqual(leaked, [], `the log tells ${secret}`)
+    expect(leaked, `the log tells ${secret}`).toStrictEqual([])
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for control characters
   expect(lines.join('')).not.toMatch(/[\0-\x1f\x7f-\x9f\u2028-\u202e]/)
@@ -67,9 +66,9 @@ test('whatever clients send, the log has one JSON object per line and no secrets
 test('a log on a full disk does not stop the service', async () => {
   const served = await serve('mute', { under: ['sh', '-c', 'exec "$@" >/dev/full', 'sh'] })
   const box = await createSession(served.url)
-  assert.match(await sent(served, box.email), /^250 /)
-  assert.equal((await checkMail(served.url, box.token)).length, 1)
-  assert.equal(await served.kill('SIGTERM'), 0)
+  expect(await sent(served, box.email)).toMatch(/^250 /)
+  expect((await checkMail(served.url, box.token)).length).toBe(1)
+  expect(await served.kill('SIGTERM')).toBe(0)
 })
 
 async function sent({ smtpPort }: ServiceProcess, to: string): Promise<string> {
@@ -81,12 +80,12 @@ async function sent({ smtpPort }: ServiceProcess, to: string): Promise<string> {
 }
 
 async function useMail(served: ServiceProcess, email: string): Promise<void> {
-  assert.match(await sent(served, email), /^250 /)
+  expect(await sent(served, email)).toMatch(/^250 /)
   for (const to of ['canary-pool@pool.test', 'postmaster@box.test']) {
-    assert.match(await sent(served, to), /^250 /)
+    expect(await sent(served, to)).toMatch(/^250 /)
   }
   for (const to of ['canary-nobody@box.test', 'canary-relay@foreign.test', '"canary q"@box.test']) {
-    assert.match(await sent(served, to), /^550 /)
+    expect(await sent(served, to)).toMatch(/^550 /)
   }
 }
 

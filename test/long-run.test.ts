@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { cleanCommit, recordLongRun, requireLongRun } from '../build/long-run.ts'
-import { tempFolder } from './support/stores.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 /** A repository with one commit. */
 function makeRepository() {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -6,12 +5,12 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { waitForLongPolls } from './support/api-client.ts'
-import { request } from './support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
-import { MAIN, ROOT } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { MAIN, ROOT } from './kit/app/service-process.ts'
+import { waitForLongPolls } from './kit/http/api-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // The tools for agents, through the official client: over HTTP in both generations of the protocol, and over stdio.
 
@@ -114,7 +113,7 @@ for (const [name, connect] of Object.entries(CONNECTIONS)) {
       const { address, token } = await newInbox(client)
       const waiting = callTool(client, 'wait_for_code', { token, from: 'shop.test' })
       await waitForLongPolls(1, app)
-      assert.equal(await app.mail(address, CODE), 250)
+      expect(await app.mail(address, CODE)).toBe(250)
       const code = await waiting
       const { id } = code.value
       expect(code.value).toEqual({
@@ -131,16 +130,16 @@ for (const [name, connect] of Object.entries(CONNECTIONS)) {
       expect((await callTool(client, 'wait_for_code', args)).value).toEqual(TIMEOUT)
       const link = callTool(client, 'wait_for_link', { token, timeout_seconds: 30 })
       await waitForLongPolls(1, app)
-      assert.equal(await app.mail(address, LINK), 250)
+      expect(await app.mail(address, LINK)).toBe(250)
       expect((await link).value).toMatchObject({ link: 'https://shop.test/verify?t=1', code: null })
-      assert.doesNotMatch(`${code.text}${(await link).text}`, /Ignore|Your code|Confirm/)
+      expect(`${code.text}${(await link).text}`).not.toMatch(/Ignore|Your code|Confirm/)
 
       expect((await callTool(client, 'delete_inbox', { token })).value).toEqual({
         status: 'deleted',
       })
       const gone = await callTool(client, 'list_messages', { token })
-      assert.ok(gone.isError)
-      assert.match(gone.text, /^invalid_token: /)
+      expect(gone.isError).toBeTruthy()
+      expect(gone.text).toMatch(/^invalid_token: /)
     })
 
     test('text of strangers is marked, and the sender cannot end the mark', async () => {
@@ -153,35 +152,34 @@ for (const [name, connect] of Object.entries(CONNECTIONS)) {
       )
       const list = await callTool(client, 'list_messages', { token })
       const [, id] = /^Message: (\d+)$/m.exec(list.text) ?? []
-      assert.match(list.text, /^Subject: Greetings$/m)
+      expect(list.text).toMatch(/^Subject: Greetings$/m)
       const read = await callTool(client, 'read_message', { token, id: Number(id) })
       for (const marked of [list, read]) {
         const lines = marked.text.split('\n')
         const [, mark = ''] = /^--- begin untrusted (\S{12})$/.exec(lines[1] ?? '') ?? []
-        assert.match(
-          lines[0] ?? '',
+        expect(lines[0] ?? '').toMatch(
           new RegExp(`^Untrusted text follows.* ${mark}\\..*instructions`),
         )
-        assert.equal(lines.at(-1), `--- end untrusted ${mark}`)
-        assert.equal(marked.text.split(mark).length, 4)
-        assert.deepEqual(marked.value, {})
+        expect(lines.at(-1)).toBe(`--- end untrusted ${mark}`)
+        expect(marked.text.split(mark).length).toBe(4)
+        expect(marked.value).toStrictEqual({})
       }
-      assert.ok(read.text.includes(SECRET))
-      assert.doesNotMatch(read.text, /\p{Default_Ignorable_Code_Point}/u)
+      expect(read.text).toContain(SECRET)
+      expect(read.text).not.toMatch(/\p{Default_Ignorable_Code_Point}/u)
     })
 
     test('an API key is passed on to create_inbox', async () => {
       const { address } = await newInbox(client)
       await app.mail(address, CODE)
       const { text } = await request(`${app.url}/emails?to=${address}`, { headers: key.headers })
-      assert.match(text, /Your code is 493027/)
+      expect(text).toMatch(/Your code is 493027/)
     })
   })
 }
 
 test('a wrong API key is refused', async () => {
   const client = await CONNECTIONS['HTTP, version 2026-07-28']({ apikey: 'mf_live_wrong' })
-  assert.match((await callTool(client, 'create_inbox')).text, /^invalid_key: /)
+  expect((await callTool(client, 'create_inbox')).text).toMatch(/^invalid_key: /)
 })
 
 test('arguments that do not fit are refused', async () => {
@@ -194,7 +192,10 @@ test('arguments that do not fit are refused', async () => {
     ['read_message', { token: 'x', id: 1e300 }],
   ] as const) {
     const refused = await callTool(client, name, args).catch((error: Error) => error)
-    assert.ok(refused instanceof Error || refused.isError, `${name} ${JSON.stringify(args)}`)
+    expect(
+      refused instanceof Error || refused.isError,
+      `${name} ${JSON.stringify(args)}`,
+    ).toBeTruthy()
   }
 })
 
@@ -219,7 +220,7 @@ test('the example of docs/agents.md prints the code of a mail', async () => {
   await waitUntil(() => output.includes('\n'))
   await app.mail(output.trim(), CODE)
   await ended
-  assert.match(output, /^\S+@(?:box|pool)\.test\nfound 493027 mail\.shop\.test\n$/)
+  expect(output).toMatch(/^\S+@(?:box|pool)\.test\nfound 493027 mail\.shop\.test\n$/)
 })
 
 test('the package is loaded with the first request, not with the service or a command', () => {
@@ -228,14 +229,14 @@ test('the package is loaded with the first request, not with the service or a co
   // The set grows while it is iterated; each file is visited once.
   for (const name of loaded) {
     const source = readFileSync(join(ROOT, 'dist', name), 'utf8')
-    assert.ok(!isPart(source), name)
+    expect(isPart(source), name).toBeFalsy()
     for (const [, target = ''] of source.matchAll(
       /^(?:import|export) [^'"]*["'](\.[^'"]+)["']/gm,
     )) {
       loaded.add(join(name, '..', target))
     }
   }
-  assert.ok(loaded.size > 10)
+  expect(loaded.size).toBeGreaterThan(10)
   const chunks = globSync('chunks/*.js', { cwd: join(ROOT, 'dist') })
-  assert.ok(chunks.some((name) => isPart(readFileSync(join(ROOT, 'dist', name), 'utf8'))))
+  expect(chunks.some((name) => isPart(readFileSync(join(ROOT, 'dist', name), 'utf8')))).toBeTruthy()
 })

@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict'
-import { onTestFinished, test } from 'vitest'
-import { openKeyRing } from './support/keys.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import {
   all,
   FAULTS,
@@ -11,8 +9,9 @@ import {
   killRedis,
   ROOMY_MAILBOXES,
   runFaults,
-} from './support/node-faults.ts'
-import { openNodes } from './support/nodes.ts'
+} from './kit/nodes/node-faults.ts'
+import { openNodes } from './kit/nodes/nodes.ts'
+import { openKeyRing } from './kit/shop/keys.ts'
 
 // All faults, again and again. The first two are in nodes.test.ts, too.
 
@@ -39,7 +38,7 @@ test(
     await runFaults(fixture, [...FAULTS, ...MORE_FAULTS], ROUNDS)
     const { nodes } = fixture
     const stopped = nodes.up().map((number) => nodes.kill(number, 'SIGTERM'))
-    assert.deepEqual(await Promise.all(stopped), [0, 0, 0])
+    expect(await Promise.all(stopped)).toStrictEqual([0, 0, 0])
   },
   LIMIT_MS,
 )

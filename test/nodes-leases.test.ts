@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished, test } from 'vitest'
-import { checkMail, createSession } from './support/api-client.ts'
-import { openDovecot } from './support/dovecot.ts'
-import { openNodes } from './support/nodes.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDovecot } from './kit/gmail/dovecot.ts'
+import { checkMail, createSession } from './kit/http/api-client.ts'
+import { openNodes } from './kit/nodes/nodes.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // With production timing: leases last long enough that a node that is only slow keeps them. The same takeover is tested
 // with short leases in src/base/jobs/lease.service.test.ts.
@@ -51,8 +50,8 @@ test('another node takes over the sweep and the Gmail account of a dead node wit
     return await subjects()
   }
   dovecot.deliver(JOE, mailTo(email, 'first'))
-  assert.deepEqual(await fetched(1), ['first'])
-  assert.equal(logins(dovecot.log()), 1, 'one node fetches')
+  expect(await fetched(1)).toStrictEqual(['first'])
+  expect(logins(dovecot.log()), 'one node fetches').toBe(1)
 
   const holders = new Set(before.map(({ holder }) => holder))
   const started = (await leases())[0]?.now ?? 0
@@ -67,9 +66,9 @@ test('another node takes over the sweep and the Gmail account of a dead node wit
   }, TAKEOVER_MS)
   const tookMs = (after[0]?.now ?? 0) - started
   process.stdout.write(`taken over after ${Math.round(tookMs)} ms\n`)
-  assert.ok(tookMs < TAKEOVER_MS, `${tookMs} ms`)
-  assert.deepEqual(await fetched(2), ['second', 'first'])
-  assert.equal(logins(dovecot.log()), 2, 'again one node fetches')
+  expect(tookMs, `${tookMs} ms`).toBeLessThan(TAKEOVER_MS)
+  expect(await fetched(2)).toStrictEqual(['second', 'first'])
+  expect(logins(dovecot.log()), 'again one node fetches').toBe(2)
 })
 
 const mailTo = (to: string, subject: string) =>

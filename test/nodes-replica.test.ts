@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { expect, onTestFinished, test } from 'vitest'
 import { evaluatePostgres } from '../src/doctor/rules/backend-rules.ts'
-import { inspectPostgres } from '../src/runtime/probes/backends.ts'
-import { startLoad } from './support/node-load.ts'
-import { openNodes } from './support/nodes.ts'
-import { openReplicatedPostgres } from './support/postgres.ts'
+import { inspectPostgres } from '../src/store/postgres/connection/inspect.ts'
+import { startLoad } from './kit/nodes/node-load.ts'
+import { openNodes } from './kit/nodes/nodes.ts'
+import { openReplicatedPostgres } from './kit/store/postgres.ts'
 
 // Immediate and fast shutdowns of the primary, and a kill.
 for (const signal of ['SIGQUIT', 'SIGKILL', 'SIGINT'] as const) {
@@ -27,7 +26,9 @@ test('an asynchronous replica lacks mail it had not received, and the loss is de
   await load.waitForMore(60)
   await replicated.failOver('SIGQUIT')
   await load.waitForMore(60)
-  await assert.rejects(load.finish(), /no reader missed a mail|nothing in the ledger is missing/)
+  await expect(load.finish()).rejects.toThrow(
+    /no reader missed a mail|nothing in the ledger is missing/,
+  )
 })
 
 /** Two nodes on a PostgreSQL with a replica, under load. */

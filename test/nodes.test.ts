@@ -1,30 +1,29 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { addEntries, removeEntries } from '../src/blocks/commands.ts'
-import { removeDomain, switchDomain } from '../src/domains/commands.ts'
+import { changeDomain } from '../src/domains/domains.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import type { Store } from '../src/store/store.ts'
+import { startApp, WITHOUT_POLLING } from './kit/app/app.ts'
 import {
   checkMail,
   createSession,
   type MessageSummary,
   openEventStream,
   waitForLongPolls,
-} from './support/api-client.ts'
-import { startApp, WITHOUT_POLLING } from './support/app.ts'
-import { post, request, requestFrom } from './support/http-client.ts'
-import { type KeyRing, openKeyRing } from './support/keys.ts'
-import { FAULTS, ROOMY_MAILBOXES, runFaults } from './support/node-faults.ts'
+} from './kit/http/api-client.ts'
+import { post, request, requestFrom } from './kit/http/http-client.ts'
+import { FAULTS, ROOMY_MAILBOXES, runFaults } from './kit/nodes/node-faults.ts'
 import {
   assertSharedLimit,
   type Nodes,
   openNodes,
   raceForAddress,
   raceForRequests,
-} from './support/nodes.ts'
-import { MAIL_OPTIONS } from './support/postgres-stores.ts'
-import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
-import { waitUntil } from './support/wait-until.ts'
+} from './kit/nodes/nodes.ts'
+import { type KeyRing, openKeyRing } from './kit/shop/keys.ts'
+import { connectSmtp, readGreeting, stuffed } from './kit/smtp/smtp-client.ts'
+import { MAIL_OPTIONS } from './kit/store/postgres-stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const [ROUNDS, CLIENTS, REQUESTS] = LONG ? [20, 200, 300] : [1, 100, 150]
@@ -55,7 +54,7 @@ afterAll(async () => {
 test(`of ${CLIENTS} concurrent requests for one address on three nodes, one succeeds`, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const counts = await raceForAddress(nodes.urls, `round-${round}`, CLIENTS)
-    assert.deepEqual(counts, { 200: 1, 409: CLIENTS - 1 })
+    expect(counts).toStrictEqual({ 200: 1, 409: CLIENTS - 1 })
   }
 })
 
@@ -70,21 +69,15 @@ test('wrong admin tokens on all nodes add up', () =>
     return requestFrom(port, PROXY, { path: '/metrics', headers: wrong })
   }))
 
-test('one of the nodes makes the daily checks', () =>
-  waitUntil(async () => {
-    const held = await nodes.query("select 1 from mail.lease where name = 'checks'")
-    return held.length === 1
-  }))
-
 test('a sign-in to the admin page counts on all nodes, and ends on all', async () => {
   const call = (node: number, path: string, headers: Record<string, string>, method = 'GET') =>
     request(`${nodes.urls[node]}/admin/api${path}`, { method, headers })
   const signIn = await call(0, '/sign-in', BEARER, 'POST')
   const [cookie = ''] = (signIn.headers.get('set-cookie') ?? '').split(';')
-  assert.equal((await call(1, '/overview', { cookie })).status, 200)
+  expect((await call(1, '/overview', { cookie })).status).toBe(200)
   const origin = nodes.urls[2] ?? ''
-  assert.equal((await call(2, '/sign-out', { cookie, origin }, 'POST')).status, 200)
-  for (const node of [0, 1, 2]) assert.equal((await call(node, '/sign-in', { cookie })).status, 401)
+  expect((await call(2, '/sign-out', { cookie, origin }, 'POST')).status).toBe(200)
+  for (const node of [0, 1, 2]) expect((await call(node, '/sign-in', { cookie })).status).toBe(401)
 })
 
 describe('a key used on three nodes at once', () => {
@@ -101,8 +94,8 @@ describe('a key used on three nodes at once', () => {
       const counts = await raceForRequests(nodes.urls, key, REQUESTS)
       // At midnight a new day began for the key, so the result proves nothing.
       if (day !== today()) continue
-      assert.deepEqual(counts, { 200: 100, 429: REQUESTS - 100 })
-      assert.equal(await ring.used(key), 100)
+      expect(counts).toStrictEqual({ 200: 100, 429: REQUESTS - 100 })
+      expect(await ring.used(key)).toBe(100)
     }
   })
 
@@ -118,8 +111,8 @@ async function useRemaining(left: number, count: number): Promise<void> {
   const key = await ring.issue({ requests: PLAN })
   await nodes.query(`update shop.api_key set used = ${PLAN - left} where id = '${key.id}'`)
   const counts = await raceForRequests(nodes.urls, key, count)
-  assert.deepEqual(counts, { 200: left, 402: count - left })
-  assert.equal(await ring.used(key), PLAN)
+  expect(counts).toStrictEqual({ 200: left, 402: count - left })
+  expect(await ring.used(key)).toBe(PLAN)
 }
 
 function today(): number {
@@ -136,16 +129,16 @@ describe('an operator command takes effect on every node', () => {
     const creates = async (url: string) =>
       (await post(`${url}/api/create-session`, { domain_id: id })).status === 200
 
-    await switchDomain(store, domain, false, print)
+    await changeDomain(store, domain, { active: false })
     await waitForEveryNode(async (url) => !(await creates(url)))
-    await switchDomain(store, domain, true, print)
+    await changeDomain(store, domain, { active: true })
     await waitForEveryNode(creates)
-    await removeDomain(store, domain, print)
+    await changeDomain(store, domain, { removed: true })
     await waitForEveryNode(async (url) => !(await creates(url)))
 
     // Existing sessions of the domain end normally.
     for (const number of nodes.up()) await mail(number, { to: email, subject: `at ${number}` })
-    for (const url of nodes.urls) assert.equal((await checkMail(url, token)).length, 3)
+    for (const url of nodes.urls) expect((await checkMail(url, token)).length).toBe(3)
   })
 
   test('blocking a sender', async () => {
@@ -176,7 +169,7 @@ describe('an operator command takes effect on every node', () => {
     await waitForEveryNode(opens)
     await done('key', 'revoke', id)
     await waitForEveryNode(async (url) => !(await opens(url)))
-    assert.ok(!nodes.output().includes(key), 'no log has the key')
+    expect(nodes.output(), 'no log has the key').not.toContain(key)
   })
 })
 
@@ -192,7 +185,7 @@ describe('a client waiting at one node gets mail received by another', () => {
       const waiting = awaitMail(near.url, token, since)
       await waitForLongPolls(1, near)
       await mail(1, { to: email, subject })
-      assert.equal(await waiting, subject)
+      expect(await waiting).toBe(subject)
       await nodes.redis().run('FLUSHALL')
     }
   })
@@ -204,7 +197,7 @@ describe('a client waiting at one node gets mail received by another', () => {
     await waitForLongPolls(1, { url, headers: BEARER })
     await nodes.redis().stop()
     await mail(1, { to: email, subject: 'unheard' })
-    assert.equal(await waiting, 'unheard')
+    expect(await waiting).toBe('unheard')
     await nodes.redis().start()
   })
 })
@@ -228,14 +221,14 @@ describe('a node that is shutting down', () => {
     const { child } = nodes.node(0)
     child.kill('SIGTERM')
     await stream.waitForEnd()
-    assert.match(stream.received(), /: shutting_down\nretry: \d+\n\n$/)
-    assert.equal((await request(`${url}/readyz`)).status, 503)
-    assert.equal((await request(`${second}/readyz`)).status, 200)
-    assert.equal((await newest(url, token))?.subject, 'before')
-    assert.match(await readGreeting(nodes.smtpPorts[0] ?? 0), /^421 /)
+    expect(stream.received()).toMatch(/: shutting_down\nretry: \d+\n\n$/)
+    expect((await request(`${url}/readyz`)).status).toBe(503)
+    expect((await request(`${second}/readyz`)).status).toBe(200)
+    expect((await newest(url, token))?.subject).toBe('before')
+    expect(await readGreeting(nodes.smtpPorts[0] ?? 0)).toMatch(/^421 /)
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
-    assert.equal((await client.readReply()).code, 250)
-    assert.equal((await client.readReply()).code, 421)
+    expect((await client.readReply()).code).toBe(250)
+    expect((await client.readReply()).code).toBe(421)
 
     const lastId = /(?:.*\nid: (\d+)\n)/s.exec(stream.received())?.[1] ?? ''
     const again = await openEventStream(third, token, { 'last-event-id': lastId })
@@ -245,14 +238,14 @@ describe('a node that is shutting down', () => {
     // `before` may come again, as an update with its preview.
     const message = /^event: message\nid: \d+\ndata: .*"subject":"([^"]*)"/gm
     const result = [...again.received().matchAll(message)].map(([, subject]) => subject)
-    assert.deepEqual(result, ['in flight', 'after'])
+    expect(result).toStrictEqual(['in flight', 'after'])
     await again.end()
-    assert.equal(child.exitCode, null)
+    expect(child.exitCode).toBe(null)
   })
 
   test('ends with status 0', async () => {
     const ended = [1, 2].map((number) => nodes.kill(number, 'SIGTERM'))
-    assert.deepEqual(await Promise.all(ended), [0, 0])
+    expect(await Promise.all(ended)).toStrictEqual([0, 0])
   })
 })
 
@@ -260,7 +253,7 @@ const print = () => {}
 
 async function done(...args: string[]) {
   const result = await nodes.command(...args)
-  assert.equal(result.status, 0, result.stderr)
+  expect(result.status, result.stderr).toBe(0)
   return result
 }
 
@@ -269,7 +262,7 @@ async function waitForEveryNode(holds: (url: string) => Promise<boolean>): Promi
   const started = performance.now()
   for (const url of nodes.urls) {
     for (let sentAt = performance.now(); !(await holds(url)); sentAt = performance.now()) {
-      assert.ok(sentAt - started < 2_000, `${url} does not know it yet`)
+      expect(sentAt - started, `${url} does not know it yet`).toBeLessThan(2_000)
     }
   }
 }
@@ -284,7 +277,7 @@ async function mail(node: number, { to, subject }: { to: string; subject: string
   const client = await connectSmtp(nodes.smtpPorts[node] ?? 0)
   const { code } = await client.send({ to: [to], raw: `Subject: ${subject}\r\n\r\nx\r\n` })
   client.close()
-  assert.equal(code, 250)
+  expect(code).toBe(250)
 }
 
 /** The mail received during a long poll. The timeout is shorter than the poll, which would read the store at its end. */

@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type BlockDeps, installationEntries } from '../src/blocks/blocks.ts'
 import { addEntries, removeEntries } from '../src/blocks/commands.ts'
 import { deleteMail } from '../src/mail/commands/mail.ts'
@@ -8,13 +7,13 @@ import { endSession, printSessions } from '../src/mail/commands/session.ts'
 import type { OperatorDeps } from '../src/mail/operator.ts'
 import { openMailStoreForCli, openShopStoreForCli } from '../src/runtime/stores.ts'
 import { OlderSchema } from '../src/store/schema.ts'
-import { emailsOf, openEventStream } from './support/api-client.ts'
-import { WAIT_FOR_EXTRACTION } from './support/app.ts'
-import { request } from './support/http-client.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from './support/keys.ts'
-import { connectSmtp, readGreeting } from './support/smtp-client.ts'
-import { setSchemaVersion } from './support/sql.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { WAIT_FOR_EXTRACTION } from './kit/app/app.ts'
+import { emailsOf, openEventStream } from './kit/http/api-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
+import { connectSmtp, readGreeting } from './kit/smtp/smtp-client.ts'
+import { setSchemaVersion } from './kit/store/sql.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // Operator commands while a service runs: what clients see as soon as a command has returned.
 
@@ -96,12 +95,9 @@ describe('with a service of an older version', () => {
       try {
         const opening =
           kind === 'mail' ? openMailStoreForCli(server.config) : openShopStoreForCli(server.config)
-        await assert.rejects(
-          opening.then((opened) => opened.close()),
-          OlderSchema,
-        )
+        await expect(opening.then((opened) => opened.close())).rejects.toThrow(OlderSchema)
       } finally {
-        assert.equal(await setSchemaVersion(server.config, kind, current), 1)
+        expect(await setSchemaVersion(server.config, kind, current)).toBe(1)
       }
     },
   )
@@ -110,35 +106,39 @@ describe('with a service of an older version', () => {
 describe('session end', () => {
   test('no request that starts after it sees the session or its mail', async () => {
     const { email, token } = await server.session({ domain_id: '2' }, key.headers)
-    assert.equal(await sendFrom(GOOD, [email]), 250)
+    expect(await sendFrom(GOOD, [email])).toBe(250)
     const [{ id = 0 } = {}] = (await check(token)).body['messages'] as { id: number }[]
     await printSessions(deps, { limit: 50, json: true }, print)
-    assert.match(lines.join('\n'), new RegExp(`"email": "${email}"`))
+    expect(lines.join('\n')).toMatch(new RegExp(`"email": "${email}"`))
 
     await whilePolled(token, () => endSession(deps, email, print))
     for (const { status, body } of await eachThread(() => check(token))) {
-      assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+      expect([status, body['code']]).toStrictEqual([401, 'invalid_token'])
     }
     for (const path of ['read-mail', 'raw-mail']) {
       const read = await request(`${server.url}/api/${path}?token=${token}&id=${id}`)
-      assert.equal(read.status, 401)
+      expect(read.status).toBe(401)
     }
     const emails = await request(`${server.url}/emails?to=${email}`, { headers: key.headers })
-    assert.deepEqual(emailsOf(emails), [])
-    assert.match(lines.at(-1) ?? '', /^Ended the session for \S+\. 1 message \(.+\) can no longer/)
+    expect(emailsOf(emails)).toStrictEqual([])
+    expect(lines.at(-1) ?? '').toMatch(
+      /^Ended the session for \S+\. 1 message \(.+\) can no longer/,
+    )
     lines = []
     await printSessions(deps, { limit: 50 }, print)
-    assert.doesNotMatch(lines.join('\n'), new RegExp(email))
+    expect(lines.join('\n')).not.toMatch(new RegExp(email))
   })
 
   test('the address cools down: mail is rejected, it is not reissued, and its token cannot revive it', async () => {
     const { email, token } = await server.session({ prefix: 'cooling', domain_id: '2' })
     await endSession(deps, email, print)
-    assert.equal(await sendFrom(GOOD, [email]), 550)
-    await assert.rejects(server.session({ prefix: 'cooling', domain_id: '2' }), /address_taken/)
+    expect(await sendFrom(GOOD, [email])).toBe(550)
+    await expect(server.session({ prefix: 'cooling', domain_id: '2' })).rejects.toThrow(
+      /address_taken/,
+    )
     const url = `${server.url}/api/extend-session?token=${token}`
-    assert.equal((await request(url, { method: 'POST' })).status, 401)
-    await assert.rejects(endSession(deps, email, print), /^Error: No live session holds /)
+    expect((await request(url, { method: 'POST' })).status).toBe(401)
+    await expect(endSession(deps, email, print)).rejects.toThrow(/^No live session holds /)
   })
 
   test('waiting clients are notified: a stream ends, a long poll gets 401', async () => {
@@ -147,9 +147,9 @@ describe('session end', () => {
     const waiting = check(token, '&wait=30')
     await endSession(deps, email, print)
     const { status, body } = await waiting
-    assert.deepEqual([status, body['code']], [401, 'invalid_token'])
+    expect([status, body['code']]).toStrictEqual([401, 'invalid_token'])
     await stream.waitForEnd()
-    assert.match(stream.received(), /event: end\ndata: \{"reason":"deleted"\}/)
+    expect(stream.received()).toMatch(/event: end\ndata: \{"reason":"deleted"\}/)
   })
 })
 
@@ -161,37 +161,33 @@ describe('mail delete --from-ip', () => {
   test('lists, 304s, streams and /emails are correct as soon as it has returned', async () => {
     const { email, token } = await server.session({ domain_id: '1' }, key.headers)
     const to = [email, 'anybody@pool.test', 'abuse@pool.test']
-    for (const ip of [BAD, GOOD, BAD]) assert.equal(await sendFrom(ip, to), 250)
-    assert.equal(await sendFrom(BAD, ['somebody@pool.test']), 250)
+    for (const ip of [BAD, GOOD, BAD]) expect(await sendFrom(ip, to)).toBe(250)
+    expect(await sendFrom(BAD, ['somebody@pool.test'])).toBe(250)
     const before = await check(token)
     const paid = await request(`${server.url}/emails`, { headers: key.headers })
-    assert.equal(emailsOf(paid).length, 7)
+    expect(emailsOf(paid).length).toBe(7)
     const tag = { 'if-none-match': before.headers.get('etag') ?? '' }
     const paidTag = { 'if-none-match': paid.headers.get('etag') ?? '' }
-    assert.equal((await check(token, '', tag)).status, 304)
+    expect((await check(token, '', tag)).status).toBe(304)
     const stream = await openEventStream(server.url, token)
 
     await whilePolled(token, () => deleteFrom(BAD))
     for (const after of await eachThread(() => check(token, '', tag))) {
-      assert.equal(after.status, 200)
-      assert.deepEqual(subjects(after), [`from ${GOOD}`])
+      expect(after.status).toBe(200)
+      expect(subjects(after)).toStrictEqual([`from ${GOOD}`])
     }
     const headers = { ...key.headers, ...paidTag }
     const left = emailsOf(await request(`${server.url}/emails`, { headers }))
-    assert.deepEqual(
-      left.map(({ subject }) => subject),
-      [`from ${GOOD}`, `from ${GOOD}`],
-    )
+    expect(left.map(({ subject }) => subject)).toStrictEqual([`from ${GOOD}`, `from ${GOOD}`])
     await stream.waitFor(/event: deleted.*event: deleted/s)
     await stream.end()
     await printSessions(deps, { limit: 50 }, print)
-    assert.match(lines.join('\n'), new RegExp(`^${email} .* 1 +\\d+ bytes +yes$`, 'm'))
-    assert.match(
-      lines[0] ?? '',
+    expect(lines.join('\n')).toMatch(new RegExp(`^${email} .* 1 +\\d+ bytes +yes$`, 'm'))
+    expect(lines[0] ?? '').toMatch(
       /^Deleted 7 messages \(\d+ bytes\) from 127\.0\.0\.2: 2 in 1 session, 3 in the pool, 2 for postmaster and abuse\.$/,
     )
     await deleteFrom(BAD)
-    assert.equal(lines.at(-1), `No messages from ${BAD} were found.`)
+    expect(lines.at(-1)).toBe(`No messages from ${BAD} were found.`)
   })
 })
 
@@ -204,7 +200,7 @@ describe('block add', () => {
     const to = ['unblocked@pool.test']
     await addEntries(deps, [`${BAD}/32`, 'bad.test'], { force: true }, print)
     await waitUntil(async () => (await greeting(BAD)) === 554)
-    assert.equal(await greeting(GOOD), 220)
+    expect(await greeting(GOOD)).toBe(220)
     const client = await connectSmtp(server.smtpPort)
     const raw = 'Subject: x\r\n\r\nhello\r\n'
     // A second From at the end of a long header.
@@ -217,17 +213,16 @@ describe('block add', () => {
       ]
       return sent.map(({ code }) => code)
     }
-    assert.deepEqual(await codes(), [550, 550, 250])
+    expect(await codes()).toStrictEqual([550, 550, 250])
     const metrics = await (await fetch(`${server.url}/metrics`, { headers: BEARER })).text()
     for (const reason of ['client', 'mail_from', 'from_header'])
-      assert.match(
-        metrics,
+      expect(metrics).toMatch(
         new RegExp(`^mayfly_block_list_refusals_total\\{reason="${reason}"\\} [1-9]`, 'm'),
       )
 
     await removeEntries(deps, [BAD, 'bad.test'], print)
     await waitUntil(async () => (await greeting(BAD)) === 220)
-    assert.deepEqual(await codes(), [250, 250, 250])
+    expect(await codes()).toStrictEqual([250, 250, 250])
     client.close()
   })
 })
@@ -240,10 +235,10 @@ describe('inbox --operator --delete', () => {
       // Each from another sender: a single one would only use up its share.
       code = await sendFrom(`127.0.0.${20 + sent}`, ['abuse@box.test'])
     }
-    assert.equal(code, 452)
+    expect(code).toBe(452)
     await deleteOperatorMessages(deps, 'all', print)
-    assert.match(lines.at(-1) ?? '', /^Deleted 4 messages \(/)
-    assert.equal(await sendFrom(GOOD, ['abuse@box.test']), 250)
+    expect(lines.at(-1) ?? '').toMatch(/^Deleted 4 messages \(/)
+    expect(await sendFrom(GOOD, ['abuse@box.test'])).toBe(250)
   })
 })
 
@@ -253,15 +248,16 @@ test('checks requested from the admin API run once at a time, by whichever threa
   const [made, refused] = (await Promise.all([run(), run()])).toSorted(
     (one, other) => one.status - other.status,
   )
-  assert.deepEqual(
-    [made?.status, refused?.status, refused?.body['code']],
-    [200, 409, 'already_running'],
-  )
+  expect([made?.status, refused?.status, refused?.body['code']]).toStrictEqual([
+    200,
+    409,
+    'already_running',
+  ])
   // On a slow machine after the response.
   await waitUntil(() => store.readCheckRun())
   const shown = await request(`${server.url}/admin/api/checks`, { headers: BEARER })
   const names = (shown.body['checks'] as { name: string }[]).map(({ name }) => name)
   const stored = (await store.readCheckRun())?.checks.map(({ name }) => name)
-  assert.deepEqual(names, stored)
-  assert.ok(names.includes('mx') && names.includes('delivery'), names.join())
+  expect(names).toStrictEqual(stored)
+  expect(names.includes('mx') && names.includes('delivery'), names.join()).toBeTruthy()
 })

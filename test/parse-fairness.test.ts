@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type App, startApp } from './support/app.ts'
-import { problemFault, request, type TestResponse } from './support/http-client.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { problemFault, request, type TestResponse } from './kit/http/http-client.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const [EVE, BOB] = ['203.0.113.9', '198.51.100.7']
 // The highest rate that SMTP accepts from one IP address.
@@ -12,7 +11,7 @@ const HOSTILE_PER_SECOND = 8
 const ROUNDS = 2
 
 // Limits on HTML do not help here.
-const script = new URL('../src/mime/testing/spinning-child.ts', import.meta.url)
+const script = new URL('./kit/mail/spinning-child.ts', import.meta.url)
 let app: App
 beforeAll(async () => {
   app = await startApp({
@@ -31,7 +30,7 @@ const get = (path: string, { ip, token }: { ip: string; token: string }): Promis
 const newestOf = async (owner: { ip: string; token: string }) => {
   const { body } = await get('/api/check-mail?limit=1', owner)
   const [message] = body['messages'] as { id: number; code: string | null }[]
-  assert.ok(message)
+  expect.assert(message)
   return message
 }
 
@@ -48,7 +47,7 @@ async function flood(ended: AbortSignal) {
   for (let count = 0; !ended.aborted; count += 1) {
     const owner = sessions[count % sessions.length] ?? { ip: EVE, token: '', email: '' }
     const { code } = await smtp.send({ to: [owner.email], raw: `spin: ${count}\r\n\r\nx\r\n` })
-    assert.equal(code, 250)
+    expect.assert(code === 250)
     const { id } = await newestOf(owner)
     responses.push(get(`/api/read-mail?id=${id}`, owner))
     await pause(1_000 / HOSTILE_PER_SECOND)
@@ -84,13 +83,13 @@ test('while one client floods the parser, another reads its mail within 2 s and 
       slowest = Math.max(slowest, slowness())
       const code = String(482_910 + round)
       const raw = `Subject: hi\r\n\r\nYour verification code is ${code}\r\n`
-      assert.equal((await smtp.send({ to: [bob.email], raw })).code, 250)
+      expect.assert((await smtp.send({ to: [bob.email], raw })).code === 250)
       const { id } = await newestOf(bob)
       const startedAt = performance.now()
       // Every other mail is read; the code of the others is taken from the list.
       if (round % 2 === 0) {
         const read = await get(`/api/read-mail?id=${id}`, bob)
-        assert.equal(read.status, 200, read.text)
+        expect(read.status, read.text).toBe(200)
       } else await waitUntil(async () => (await newestOf(bob)).code === code)
       tookMs.push(Math.round(performance.now() - startedAt))
       await pause(500)
@@ -101,14 +100,17 @@ test('while one client floods the parser, another reads its mail within 2 s and 
     await flooding.catch(() => {})
   }
   const responses = await flooding
-  assert.ok(Math.max(...tookMs) < 2_000 * slowest, `took ${tookMs} ms, ${slowest} times as slow`)
+  expect.assert(
+    Math.max(...tookMs) < 2_000 * slowest,
+    `took ${tookMs} ms, ${slowest} times as slow`,
+  )
 
   // The flooding client only delays itself: each of its requests is answered, some with a retry.
   const refused = responses.filter(({ status }) => status === 503)
-  assert.ok(responses.length > ROUNDS && refused.length > 0, `${responses.length} answers`)
-  for (const { status } of responses) assert.ok(status === 200 || status === 503, `${status}`)
+  expect.assert(responses.length > ROUNDS && refused.length > 0, `${responses.length} answers`)
+  for (const { status } of responses) expect.assert(status === 200 || status === 503, `${status}`)
   for (const one of refused) {
-    assert.equal(one.body['code'], 'overloaded')
-    assert.equal(problemFault(one), undefined)
+    expect(one.body['code']).toBe('overloaded')
+    expect(problemFault(one)).toBeUndefined()
   }
 })

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkMail } from './support/api-client.ts'
-import { startApp } from './support/app.ts'
-import { openPostgres, type Postgres } from './support/postgres.ts'
-import { program } from './support/programs.ts'
-import { freePort, startServer } from './support/server-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { startApp } from './kit/app/app.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { program } from './kit/programs/programs.ts'
+import { freePort, startServer } from './kit/programs/server-process.ts'
+import { openPostgres, type Postgres } from './kit/store/postgres.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 // A real PgBouncer in transaction mode: settings and prepared statements of a node leak to the next user of a connection.
 
@@ -41,9 +40,9 @@ test('two nodes that share four connections lose no mail and see each other’s'
   const [one, two] = [await startApp({ env }), await startApp({ env })]
   const { email, token } = await one.session()
   const sent = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? one : two).mail(email))
-  assert.deepEqual(new Set(await Promise.all(sent)), new Set([250]))
+  expect(new Set(await Promise.all(sent))).toStrictEqual(new Set([250]))
   for (const { url: node } of [one, two]) {
-    assert.equal((await checkMail(node, token, '&limit=100')).length, sent.length)
+    expect((await checkMail(node, token, '&limit=100')).length).toBe(sent.length)
   }
   const [used] = (await postgres.run(
     `select count(*)::int from pg_stat_activity where datname = '${database}'`,
@@ -54,7 +53,7 @@ test('two nodes that share four connections lose no mail and see each other’s'
 })
 
 test('a node not configured for PgBouncer refuses to start and gives the reason', async () => {
-  await assert.rejects(startApp({ env: { MAYFLY_STORE: url } }), /startup parameter/)
+  await expect(startApp({ env: { MAYFLY_STORE: url } })).rejects.toThrow(/startup parameter/)
 })
 
 /** Debian's PgBouncer does not run as root: it runs as the user who may access PostgreSQL's socket. */

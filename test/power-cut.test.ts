@@ -1,30 +1,29 @@
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createSession } from './support/api-client.ts'
-import { skipIfProblem } from './support/capabilities.ts'
+import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
+import { createSession } from './kit/http/api-client.ts'
+import { copyWithMutations, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './kit/mutation.ts'
+import { skipIfProblem } from './kit/programs/capabilities.ts'
+import {
+  type LoopDisk,
+  loopDiskProblem,
+  makeLoopDisk,
+  pauseProcesses,
+} from './kit/programs/power-cut.ts'
+import { endWithParent } from './kit/programs/server-process.ts'
 import {
   type LedgerLine,
   ledgerFaults,
   openLedger,
   sendUntilStopped,
   type TestMailbox,
-} from './support/ledger.ts'
-import { copyWithMutations, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './support/mutation.ts'
-import { openPostgres } from './support/postgres.ts'
-import {
-  type LoopDisk,
-  loopDiskProblem,
-  makeLoopDisk,
-  pauseProcesses,
-} from './support/power-cut.ts'
-import { endWithParent } from './support/server-process.ts'
-import { freeServicePorts, spawnService } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+} from './kit/store/ledger.ts'
+import { openPostgres } from './kit/store/postgres.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // What a power cut leaves. All data lies on an ext4 image that is mounted through a loop device. Under load every process
 // of the installation is stopped and the image file is copied: what ext4 has submitted to the device is in the copy, what
@@ -75,7 +74,7 @@ vi.setConfig({ testTimeout: 900_000 })
 for (const [name, engine] of Object.entries(ENGINES)) {
   test(`${name}: every mail acknowledged before a power cut is there afterwards`, async () => {
     const { checked, missing } = await cutPower(engine, { cuts: CUTS })
-    assert.deepEqual(missing, [])
+    expect(missing).toStrictEqual([])
     process.stdout.write(`${name}: ${checked} mails looked for after ${CUTS} cuts, all there\n`)
   })
 

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail, createSession } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { checkMail, createSession } from './kit/http/api-client.ts'
 
 const DAY = 86_400
 
@@ -20,7 +19,7 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
   ] as const) {
     test(`${method} ${path}`, async () => {
       const [ann, bob] = [await app.session(), await app.session()]
-      assert.equal(await app.mail(bob.email), 250)
+      expect(await app.mail(bob.email)).toBe(250)
       const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
       const send = async (token: string, messageId: number) => {
         const response = await fetch(`${app.url}${path}token=${token}&id=${messageId}`, { method })
@@ -28,9 +27,9 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
         return { ...body, request_id: undefined, status: response.status, code: body['code'] }
       }
       const foreign = await send(ann.token, id)
-      assert.deepEqual(foreign, await send(ann.token, id + 1))
-      assert.deepEqual([foreign.status, foreign.code], [404, 'message_not_found'])
-      assert.equal((await checkMail(app.url, bob.token)).length, 1, 'and it is still there')
+      expect(foreign).toStrictEqual(await send(ann.token, id + 1))
+      expect([foreign.status, foreign.code]).toStrictEqual([404, 'message_not_found'])
+      expect((await checkMail(app.url, bob.token)).length, 'and it is still there').toBe(1)
     })
   }
 
@@ -38,7 +37,7 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
     const [ann, bob] = [await app.session(), await app.session()]
     await app.mail(bob.email)
     const [{ id = 0 } = {}] = await checkMail(app.url, bob.token)
-    assert.deepEqual(await checkMail(app.url, ann.token, `&since_id=${id - 1}`), [])
+    expect(await checkMail(app.url, ann.token, `&since_id=${id - 1}`)).toStrictEqual([])
   })
 
   for (const [name, query, headers] of [
@@ -48,18 +47,18 @@ describe('the id of a message in another mailbox is treated as unknown', () => {
     test(`a stream resumed after the ${name} of another mailbox returns only its own mail`, async () => {
       const [ann, bob] = [await app.session(), await app.session()]
       for (const subject of ['first of Bob', 'second of Bob']) {
-        assert.equal(await app.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`), 250)
+        expect(await app.mail(bob.email, `Subject: ${subject}\r\n\r\nx\r\n`)).toBe(250)
       }
       const before = (await checkMail(app.url, bob.token)).at(-1)?.id ?? 0
       const url = `${app.url}/api/events?token=${ann.token}${query(before - 1)}`
       const stream = await fetch(url, { headers: headers(before - 1) })
-      assert.equal(stream.status, 200)
-      assert.equal(await app.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n'), 250)
-      assert.equal(await app.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n'), 250)
+      expect(stream.status).toBe(200)
+      expect(await app.mail(bob.email, 'Subject: third of Bob\r\n\r\nx\r\n')).toBe(250)
+      expect(await app.mail(ann.email, 'Subject: for Ann\r\n\r\nx\r\n')).toBe(250)
       const [own] = await checkMail(app.url, ann.token)
       const received = await readUntil(stream, 'for Ann')
-      assert.deepEqual(received.match(/"subject":"[^"]*"/g), ['"subject":"for Ann"'])
-      assert.deepEqual(received.match(/^id: \d+$/gm), [`id: ${before - 1}`, `id: ${own?.id}`])
+      expect(received.match(/"subject":"[^"]*"/g)).toStrictEqual(['"subject":"for Ann"'])
+      expect(received.match(/^id: \d+$/gm)).toStrictEqual([`id: ${before - 1}`, `id: ${own?.id}`])
     })
   }
 })
@@ -82,10 +81,7 @@ test('of 200 concurrent create-session requests for one address, one succeeds', 
     }),
   )
   const statuses = (await Promise.all(requests)).map((response) => response.status)
-  assert.deepEqual(
-    statuses.filter((status) => status !== 409),
-    [200],
-  )
+  expect(statuses.filter((status) => status !== 409)).toStrictEqual([200])
 })
 
 describe('an address that is reissued', () => {
@@ -93,20 +89,20 @@ describe('an address that is reissued', () => {
 
   test('shows the new owner nothing of the previous one', async () => {
     const previous = await createSession(app.url, params)
-    assert.equal(await app.mail(previous.email), 250)
+    expect(await app.mail(previous.email)).toBe(250)
     app.moveClock(DAY)
-    assert.equal(await app.mail(previous.email), 550, 'late mail is refused while it cools down')
-    await assert.rejects(createSession(app.url, params), /address_taken/)
+    expect(await app.mail(previous.email), 'late mail is refused while it cools down').toBe(550)
+    await expect(createSession(app.url, params)).rejects.toThrow(/address_taken/)
     app.moveClock(30 * DAY)
     // The sweep has hardly begun, but the mail of the previous owner must not be accessible.
     const next = await createSession(app.url, params)
-    assert.equal(next.email, previous.email)
-    assert.deepEqual(await checkMail(app.url, next.token), [])
-    assert.equal(await app.mail(next.email, 'Subject: for the next\r\n\r\nx\r\n'), 250)
+    expect(next.email).toBe(previous.email)
+    expect(await checkMail(app.url, next.token)).toStrictEqual([])
+    expect(await app.mail(next.email, 'Subject: for the next\r\n\r\nx\r\n')).toBe(250)
     const subjects = (await checkMail(app.url, next.token)).map((message) => message.subject)
-    assert.deepEqual(subjects, ['for the next'])
+    expect(subjects).toStrictEqual(['for the next'])
     const old = await fetch(`${app.url}/api/check-mail?token=${previous.token}`)
-    assert.equal(old.status, 401)
+    expect(old.status).toBe(401)
   })
 
   test('is empty when its previous owner revives it', async () => {
@@ -115,25 +111,25 @@ describe('an address that is reissued', () => {
     app.moveClock(DAY + 1)
     const token = new URLSearchParams({ token: owner.token })
     const extend = () => fetch(`${app.url}/api/extend-session`, { method: 'POST', body: token })
-    assert.equal((await extend()).status, 200)
-    assert.deepEqual(await checkMail(app.url, owner.token), [])
-    assert.equal(await app.mail(owner.email), 250)
-    assert.equal((await checkMail(app.url, owner.token)).length, 1)
+    expect((await extend()).status).toBe(200)
+    expect(await checkMail(app.url, owner.token)).toStrictEqual([])
+    expect(await app.mail(owner.email)).toBe(250)
+    expect((await checkMail(app.url, owner.token)).length).toBe(1)
   })
 })
 
 test('mail is delivered to nobody if the session ends between RCPT and the final dot', async () => {
-  const { connectSmtp, stuffed } = await import('./support/smtp-client.ts')
+  const { connectSmtp, stuffed } = await import('./kit/smtp/smtp-client.ts')
   const box = await createSession(app.url)
   const client = await connectSmtp(app.smtpPort)
   for (const line of ['EHLO a.test', 'MAIL FROM:<a@a.test>', `RCPT TO:<${box.email}>`]) {
-    assert.equal((await client.command(line)).code, 250)
+    expect((await client.command(line)).code).toBe(250)
   }
-  assert.equal((await client.command('DATA')).code, 354)
+  expect((await client.command('DATA')).code).toBe(354)
   const body = new URLSearchParams({ token: box.token })
   await fetch(`${app.url}/api/delete-session`, { method: 'POST', body })
   client.write(stuffed('Subject: late\r\n\r\nx\r\n'))
   const reply = await client.readReply()
-  assert.match(reply.text, /^550 5\.1\.1 /)
+  expect(reply.text).toMatch(/^550 5\.1\.1 /)
   client.close()
 })

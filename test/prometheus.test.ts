@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
 import { BOUNDS } from '../src/base/metrics.ts'
-import { type App, startApp } from './support/app.ts'
-import { request } from './support/http-client.ts'
-import { dashboardQueries, PROMETHEUS, readAlerts } from './support/monitoring-files.ts'
-import { freePort, startServer } from './support/server-process.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { type App, startApp } from './kit/app/app.ts'
+import { request } from './kit/http/http-client.ts'
+import { dashboardQueries, PROMETHEUS, readAlerts } from './kit/http/monitoring-files.ts'
+import { freePort, startServer } from './kit/programs/server-process.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // Debian's Prometheus with the files of deploy/. Its package is unpacked, not installed: nothing else needs it.
 
@@ -40,7 +39,7 @@ beforeAll(async () => {
   writeFileSync(join(folder.path, 'admin-token'), TOKEN)
   app = await startApp({ env: { MAYFLY_ADMIN_TOKEN: TOKEN } })
   const { email, token } = await app.session()
-  assert.equal(await app.mail(email), 250)
+  expect(await app.mail(email)).toBe(250)
   await request(`${app.url}/api/check-mail?token=${token}`)
 })
 afterAll(async () => {
@@ -52,14 +51,14 @@ test('the configuration is valid', () => {
   const { status, stderr, stdout } = promtool(['check', 'config', 'prometheus.yml'], {
     cwd: folder.path,
   })
-  assert.equal(status, 0, stderr + stdout)
+  expect(status, stderr + stdout).toBe(0)
 })
 
 test('the metrics follow the naming conventions', async () => {
   const headers = { authorization: `Bearer ${TOKEN}` }
   const { text } = await request(`${app.url}/metrics`, { headers })
   const { status, stderr, stdout } = promtool(['check', 'metrics'], { input: text })
-  assert.equal(status, 0, stderr + stdout)
+  expect(status, stderr + stdout).toBe(0)
 })
 
 describe('alerts', () => {
@@ -105,7 +104,7 @@ describe('alerts', () => {
     'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+1x180',
     'mayfly_gmail_accounts{instance="a",health="failing"}': '0x180',
     'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '1x180',
-    // Of two nodes, one has not read the last run yet.
+    // One of two nodes has not read the last run yet.
     'mayfly_checks_last_run_timestamp_seconds{instance="a"}': '-80000x180',
     'mayfly_checks_last_run_timestamp_seconds{instance="b"}': '-240000x180',
   }
@@ -163,14 +162,14 @@ describe('alerts', () => {
     const { status, stdout, stderr } = promtool(['test', 'rules', 'alerts-test.yml'], {
       cwd: folder.path,
     })
-    assert.equal(status, 0, stdout + stderr)
+    expect(status, stdout + stderr).toBe(0)
   }
 
   test('none fires for a healthy node', () => run(HEALTHY, undefined))
 
   test.each(ALERTS.map(({ alert }) => alert))('%s fires for its fault, and no other', (alert) => {
     const fault = FAULTS[alert]
-    assert.ok(fault, 'a case for every alert')
+    expect(fault, 'a case for every alert').toBeTruthy()
     run({ ...HEALTHY, ...fault }, alert)
   })
 
@@ -206,7 +205,7 @@ test('a real Prometheus scrapes a service, evaluates the alerts and answers ever
   })
   const api = async (path: string) => {
     const { status, body } = await request(`http://127.0.0.1:${port}/api/v1/${path}`)
-    assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
+    expect(status, `${path}: ${JSON.stringify(body)}`).toBe(200)
     return body['data'] as never
   }
   const results = async (query: string) => {

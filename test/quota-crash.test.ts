@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { hasErrorCode } from '../src/base/problem.ts'
-import { openKeyRing } from './support/keys.ts'
-import { freeServicePorts, spawnService } from './support/service-process.ts'
-import { statusOf } from './support/status-of.ts'
-import { DISK, tempFolder } from './support/stores.ts'
+import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
+import { statusOf } from './kit/http/status-of.ts'
+import { openKeyRing } from './kit/shop/keys.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
 
 const ROUNDS = process.env['MAYFLY_TEST_LONG'] ? 20 : 2
 const CLIENTS = 20
@@ -43,19 +42,19 @@ test('after a SIGKILL under load no key gets more requests than its plan, and on
   for (let round = 0; round < ROUNDS; round += 1) {
     const goal = ((round + 1) * PLAN) / (ROUNDS + 1)
     while (tally.served < goal && !tally.over) await setTimeout(1)
-    if (tally.over) assert.fail(`all ${(await clients).length} were done before the kill`)
+    if (tally.over) expect.fail(`all ${(await clients).length} were done before the kill`)
     await served.kill('SIGKILL')
     const used = (await ring.used(key)) ?? 0
-    assert.ok(tally.served <= used, `${tally.served} answered, only ${used} taken`)
+    expect(tally.served, `${tally.served} answered, only ${used} taken`).toBeLessThanOrEqual(used)
     served = await serve()
   }
   await clients
 
-  assert.equal(await ring.used(key), PLAN)
+  expect(await ring.used(key)).toBe(PLAN)
   const unanswered = PLAN - tally.served
   process.stdout.write(`${unanswered} charged without an answer, ${tally.lost} were in flight\n`)
-  assert.ok(unanswered >= 0 && unanswered <= tally.lost)
-  assert.ok(tally.lost > 0, 'the clients were busy')
+  expect(unanswered >= 0 && unanswered <= tally.lost).toBeTruthy()
+  expect(tally.lost, 'the clients were busy').toBeGreaterThan(0)
 })
 
 /** Sends one request after the other, across restarts, until the key is used up or the test is over. */
@@ -69,9 +68,9 @@ async function requestUntilUsedUp(
     try {
       status = await statusOf(url, { headers, agent })
       if (status === 200) tally.served += 1
-      else assert.equal(status, 402)
+      else expect(status).toBe(402)
     } catch (error) {
-      if (error instanceof assert.AssertionError) throw error
+      if (error instanceof Error && error.name === 'AssertionError') throw error
       // A refused connection was never charged.
       if (!hasErrorCode(error, 'ECONNREFUSED')) tally.lost += 1
       await setTimeout(20)

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { checkMail } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { runSql } from './support/sql.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { runSql } from './kit/store/sql.ts'
 
 // Addresses that are commonly used to probe for open relays. box.test is ours, and so is pool.test, which accepts any
 // address with a valid local part.
@@ -50,23 +49,23 @@ describe('rejected at RCPT', () => {
   for (const [from, to, expected] of PROBES) {
     test(`from <${from}> to <${to}>`, async () => {
       const client = await connectSmtp(app.smtpPort)
-      assert.equal((await client.command('EHLO sender.test')).code, 250)
-      assert.equal((await client.command(`MAIL FROM:<${from}>`)).code, 250)
-      assert.match((await client.command(`RCPT TO:<${to}>`)).text, expected)
-      assert.match((await client.command('DATA')).text, /^554 /)
+      expect((await client.command('EHLO sender.test')).code).toBe(250)
+      expect((await client.command(`MAIL FROM:<${from}>`)).code).toBe(250)
+      expect((await client.command(`RCPT TO:<${to}>`)).text).toMatch(expected)
+      expect((await client.command('DATA')).text).toMatch(/^554 /)
       client.close()
     })
   }
 })
 
 test('none of the probes was stored for a session, the pool or the operator', async () => {
-  assert.deepEqual(await checkMail(app.url, box.token), [])
-  assert.deepEqual(await stored('message'), [])
-  assert.deepEqual(await stored('raw_mail'), [])
+  expect(await checkMail(app.url, box.token)).toStrictEqual([])
+  expect(await stored('message')).toStrictEqual([])
+  expect(await stored('raw_mail')).toStrictEqual([])
   // Control: a delivered mail is counted.
-  assert.equal(await app.mail(['u@pool.test', 'postmaster@box.test', box.email]), 250)
-  assert.equal((await stored('message')).length, 3)
-  assert.notDeepEqual(await stored('raw_mail'), [])
+  expect(await app.mail(['u@pool.test', 'postmaster@box.test', box.email])).toBe(250)
+  expect((await stored('message')).length).toBe(3)
+  expect(await stored('raw_mail')).not.toStrictEqual([])
 })
 
 const stored = (table: string) => runSql(app, 'mail', `select received_at from ${table}`)

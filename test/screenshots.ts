@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './page/support/browser.ts'
-import { closeMenu } from './page/support/inbox.ts'
-import { ADMIN_ENV } from './page/views/admin.ts'
-import { DOCUMENTS } from './page/views.ts'
-import { startApp } from './support/app.ts'
-import { openKeyRing } from './support/keys.ts'
-import { FAKE_SHOP } from './support/shop-client.ts'
+import { startApp } from './kit/app/app.ts'
+import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './kit/page/browser.ts'
+import { closeMenu } from './kit/page/inbox.ts'
+import { ADMIN_ENV } from './kit/page/views/admin.ts'
+import { DOCUMENTS } from './kit/page/views.ts'
+import { openKeyRing } from './kit/shop/keys.ts'
+import { FAKE_SHOP } from './kit/shop/shop-client.ts'
 
 // Run by hand, with the Node.js of the clone: npx node test/screenshots.ts [FOLDER [VIEW | SCREEN | SCHEME | LANGUAGE …]]
 // Chinese and Arabic need fonts, such as those of the Debian packages fonts-wqy-zenhei and fonts-noto-core.

@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, test } from 'vitest'
-import { openDnsServer } from '../src/sender-auth/testing/dns-server.ts'
-import { rsaKey, signed } from '../src/sender-auth/testing/signed.ts'
-import { checkMail } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { openDnsServer } from './kit/dns/dns-server.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { rsaKey, signed } from './kit/mail/signed.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const rsa = rsaKey()
 const MINUTE = 60
@@ -46,7 +45,7 @@ const rawMailFrom = (author: string) =>
 async function receive(raw: string, from: string, by = app) {
   const box = await by.session()
   const client = await connectSmtp(by.smtpPort)
-  assert.equal((await client.send({ to: [box.email], raw, from })).code, 250)
+  expect((await client.send({ to: [box.email], raw, from })).code).toBe(250)
   client.close()
   return box
 }
@@ -54,7 +53,7 @@ async function receive(raw: string, from: string, by = app) {
 async function readAuth({ token }: { token: string }, by = app): Promise<Auth | null> {
   const [newest] = await checkMail(by.url, token)
   const response = await fetch(`${by.url}/api/read-mail?token=${token}&id=${newest?.id}`)
-  assert.equal(response.status, 200)
+  expect(response.status).toBe(200)
   return ((await response.json()) as { message: { auth: Auth | null } }).message.auth
 }
 
@@ -62,13 +61,13 @@ test('read-mail returns the result of SPF, DKIM and DMARC', async () => {
   const own = domain('own.test')
   const mail = await signed(rawMailFrom(`ann@${own}`), rsa, { signingDomain: own })
   const box = await receive(mail, `ann@${own}`)
-  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'pass', dmarc: 'pass' })
+  expect(await readAuth(box)).toStrictEqual({ spf: 'pass', dkim: 'pass', dmarc: 'pass' })
 })
 
 test('DMARC fails if the mail was sent by another domain than its author’s', async () => {
   const [bank, evil] = [domain('bank.test'), domain('evil.test')]
   const box = await receive(rawMailFrom(`ceo@${bank}`), `x@${evil}`)
-  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'fail' })
+  expect(await readAuth(box)).toStrictEqual({ spf: 'pass', dkim: 'none', dmarc: 'fail' })
 })
 
 test('DMARC fails if the mail has two authors, whichever is displayed', async () => {
@@ -76,19 +75,19 @@ test('DMARC fails if the mail has two authors, whichever is displayed', async ()
   const taken = await signed(rawMailFrom(`ceo@${bank}`), rsa, { signingDomain: bank })
   const box = await receive(`From: x@${evil}\r\n${taken}`, `x@${evil}`)
   // The signature is valid for the second From, which is not the one displayed: a repeated header proves nothing.
-  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'neutral', dmarc: 'fail' })
+  expect(await readAuth(box)).toStrictEqual({ spf: 'pass', dkim: 'neutral', dmarc: 'fail' })
 })
 
 test('the result is stored: reading the mail again sends no DNS queries', async () => {
   const once = domain('once.test')
   const box = await receive(rawMailFrom(`ann@${once}`), `ann@${once}`)
   const auth = await readAuth(box)
-  assert.equal(auth?.dmarc, 'pass')
+  expect(auth?.dmarc).toBe('pass')
   const queries = dns.asked.length
   dns.zone[`TXT ${once}`] = 'SERVFAIL'
   app.moveClock(10 * MINUTE)
-  assert.deepEqual(await readAuth(box), auth)
-  assert.equal(dns.asked.length, queries)
+  expect(await readAuth(box)).toStrictEqual(auth)
+  expect(dns.asked.length).toBe(queries)
 })
 
 test('the check is repeated after a temporary DNS error', async () => {
@@ -96,18 +95,18 @@ test('the check is repeated after a temporary DNS error', async () => {
   dns.zone[`TXT ${late}`] = 'SERVFAIL'
   const box = await receive(rawMailFrom(`ann@${late}`), `ann@${late}`)
   const open = { spf: 'temperror', dkim: 'none', dmarc: 'temperror' }
-  assert.deepEqual(await readAuth(box), open)
+  expect(await readAuth(box)).toStrictEqual(open)
   dns.zone[`TXT ${late}`] = HERE
-  assert.deepEqual(await readAuth(box), open)
+  expect(await readAuth(box)).toStrictEqual(open)
   app.moveClock(2 * MINUTE)
-  assert.deepEqual(await readAuth(box), { spf: 'pass', dkim: 'none', dmarc: 'pass' })
+  expect(await readAuth(box)).toStrictEqual({ spf: 'pass', dkim: 'none', dmarc: 'pass' })
 })
 
 test('no DNS query is sent before the mail is first listed or read', async () => {
   const queries = dns.asked.length
   const quiet = domain('quiet.test')
   const box = await receive(rawMailFrom(`ann@${quiet}`), `ann@${quiet}`)
-  assert.equal(dns.asked.length, queries)
+  expect(dns.asked.length).toBe(queries)
   await checkMail(app.url, box.token)
   await waitUntil(() => dns.asked.includes(`TXT ${quiet}`))
 })
@@ -121,8 +120,8 @@ test('with checks switched off there is no result and no DNS query', async () =>
     const queries = dns.asked.length
     const name = domain('off.test')
     const box = await receive(rawMailFrom(`ann@${name}`), `ann@${name}`, off)
-    assert.equal(await readAuth(box, off), null)
-    assert.equal(dns.asked.length, queries)
+    expect(await readAuth(box, off)).toBe(null)
+    expect(dns.asked.length).toBe(queries)
   } finally {
     await off.stop()
   }

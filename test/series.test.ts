@@ -1,22 +1,21 @@
-import assert from 'node:assert/strict'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SeriesName } from '../src/admin/series/rules.ts'
-import { createSession } from './support/api-client.ts'
-import { MAIL as RAW } from './support/app.ts'
-import { engine, storeFor } from './support/engine.ts'
-import { request } from './support/http-client.ts'
-import { seriesSums } from './support/series-sums.ts'
+import { MAIL as RAW } from './kit/app/app.ts'
 import {
   freeServicePorts,
   MAIN,
   type ServiceProcess,
   spawnService,
-} from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+} from './kit/app/service-process.ts'
+import { createSession } from './kit/http/api-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { engine, storeFor } from './kit/store/engine.ts'
+import { seriesSums } from './kit/store/series-sums.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
-// Of `mayfly serve`, in processes of its own.
+// Series of `mayfly serve`, in processes of its own.
 
 // On PostgreSQL, two nodes with one store.
 const NODES = engine === 'postgres' ? 2 : 1
@@ -50,7 +49,7 @@ beforeAll(async () => {
   nodes = await Promise.all(Array.from({ length: NODES }, start))
 })
 async function stop(): Promise<void> {
-  for (const node of nodes) assert.equal(await node.kill('SIGTERM'), 0)
+  for (const node of nodes) expect(await node.kill('SIGTERM')).toBe(0)
 }
 afterAll(async () => {
   for (const node of nodes) await node.kill('SIGKILL')
@@ -63,11 +62,11 @@ const ledger = { mails: 0, unknown: 0, requests: 0 }
 async function send({ smtpPort }: ServiceProcess, mails: number): Promise<void> {
   const client = await connectSmtp(smtpPort)
   for (let count = 0; count < mails; count += 1) {
-    assert.equal((await client.send({ to: ['anyone@pool.test'], raw: RAW })).code, 250)
+    expect((await client.send({ to: ['anyone@pool.test'], raw: RAW })).code).toBe(250)
     ledger.mails += 1
   }
   await client.command('MAIL FROM:<a@a.test>')
-  assert.equal((await client.command('RCPT TO:<nobody@box.test>')).code, 550)
+  expect((await client.command('RCPT TO:<nobody@box.test>')).code).toBe(550)
   ledger.unknown += 1
   client.close()
 }
@@ -78,7 +77,7 @@ test('after a clean stop, the sums of an hour equal what was sent to all nodes',
   for (const [index, node] of nodes.entries()) {
     await send(node, 5 + index)
     await createSession(node.url)
-    assert.equal((await request(`${node.url}/api/domains`)).status, 200)
+    expect((await request(`${node.url}/api/domains`)).status).toBe(200)
     ledger.requests += 2
   }
   // A node that recorded a minute just before reports the level of then for ten seconds.

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type App, startApp } from './support/app.ts'
-import { connectSmtp, type SmtpClient } from './support/smtp-client.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { connectSmtp, type SmtpClient } from './kit/smtp/smtp-client.ts'
 
 // One sender against all others, with every limit made small. Rate limits are on: the PROXY header names the sender.
 
@@ -61,33 +60,33 @@ async function sendOne(ip: string, to: string, raw = TINY()): Promise<number> {
 
 test('one sender cannot fill the pool', async () => {
   await fill(ATTACKER, (n) => `p${n}@pool.test`, REPEATED, 25)
-  assert.equal(await sendOne(OTHER, 'order-4711@pool.test', RANDOM()), 250)
+  expect(await sendOne(OTHER, 'order-4711@pool.test', RANDOM())).toBe(250)
   const { sent, text } = await fill(ATTACKER, (n) => `r${n}@pool.test`, RANDOM)
-  assert.match(text, /^452 4\.2\.2/)
-  assert.ok(sent > 10 && sent < 20, `${sent} mails`)
-  assert.equal(await sendOne(OTHER, 'order-4712@pool.test'), 250)
+  expect(text).toMatch(/^452 4\.2\.2/)
+  expect(sent > 10 && sent < 20, `${sent} mails`).toBeTruthy()
+  expect(await sendOne(OTHER, 'order-4712@pool.test')).toBe(250)
 })
 
 test('one sender cannot fill abuse@ and postmaster@', async () => {
   const { sent, text } = await fill('203.0.113.6', () => 'abuse@pool.test', TINY)
-  assert.equal(sent, 21, text)
-  assert.match(text, /^452 4\.2\.2/)
-  assert.equal(await sendOne(OTHER, 'postmaster@box.test'), 250)
-  assert.equal(await sendOne(OTHER, 'abuse@pool.test'), 250)
-  assert.equal(await sendOne(OTHER, 'abuse@pool.test'), 452)
+  expect(sent, text).toBe(21)
+  expect(text).toMatch(/^452 4\.2\.2/)
+  expect(await sendOne(OTHER, 'postmaster@box.test')).toBe(250)
+  expect(await sendOne(OTHER, 'abuse@pool.test')).toBe(250)
+  expect(await sendOne(OTHER, 'abuse@pool.test')).toBe(452)
 })
 
 test('one sender cannot fill the disk with mail for sessions', async () => {
   const { sent, text } = await fill('203.0.113.7', await twoSessions(), RANDOM)
-  assert.match(text, /^450 4\.7\.1/)
-  assert.ok(sent >= 70 && sent <= 73, `${sent} mails`)
+  expect(text).toMatch(/^450 4\.7\.1/)
+  expect(sent >= 70 && sent <= 73, `${sent} mails`).toBeTruthy()
   const other = await app.session()
-  assert.equal(await sendOne(OTHER, other.email), 250)
+  expect(await sendOne(OTHER, other.email)).toBe(250)
 })
 
 test('a configured relay has neither rate limits nor shares', async () => {
-  assert.deepEqual(await fill(RELAY, await twoSessions(), RANDOM), { sent: 80, text: '' })
+  expect(await fill(RELAY, await twoSessions(), RANDOM)).toStrictEqual({ sent: 80, text: '' })
   for (let sent = 0; sent < 3; sent += 1) {
-    assert.equal(await sendOne(RELAY, 'postmaster@box.test'), 250)
+    expect(await sendOne(RELAY, 'postmaster@box.test')).toBe(250)
   }
 })

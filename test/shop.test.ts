@@ -1,12 +1,10 @@
-import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, type TestContext, test } from 'vitest'
-import { openStripeServer } from '../src/shop/pay/testing/stripe-server.ts'
-import { checkMail } from './support/api-client.ts'
-import { startApp } from './support/app.ts'
-import { request, type TestResponse } from './support/http-client.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
+import { afterAll, expect, type TestContext, test } from 'vitest'
+import { startApp } from './kit/app/app.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { request, type TestResponse } from './kit/http/http-client.ts'
 import {
   checkout,
   claim,
@@ -15,11 +13,12 @@ import {
   getOrder,
   type Order,
   payOrder,
-} from './support/shop-client.ts'
-import { openSmtpSink } from './support/smtp-sink.ts'
-import { tempFolder } from './support/stores.ts'
-import { stripeEnv } from './support/stripe-app.ts'
-import { waitUntil } from './support/wait-until.ts'
+} from './kit/shop/shop-client.ts'
+import { openStripeServer } from './kit/shop/stripe/stripe-server.ts'
+import { stripeEnv } from './kit/shop/stripe-app.ts'
+import { openSmtpSink } from './kit/smtp/smtp-sink.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // Most tests run at the same time: what takes long is waiting for jobs and timeouts of the service.
 
@@ -43,16 +42,16 @@ test('a paid order yields a key, and the key reads mail', async ({ onTestFinishe
   const made = await createOrder(app.url)
   await payOrder(app.url, made)
   const { key } = (await claim(app.url, made)).body
-  assert.equal(await app.mail('anything@pool.test'), 250)
+  expect(await app.mail('anything@pool.test')).toBe(250)
   const { body, status } = await request(`${app.url}/emails?to=anything@pool.test`, {
     headers: { apikey: String(key) },
   })
-  assert.equal(status, 200)
+  expect(status).toBe(200)
   const [{ address, emails = [] } = {}] = body as unknown as {
     address?: string
     emails?: { subject: string }[]
   }[]
-  assert.deepEqual([address, emails[0]?.subject], ['anything@pool.test', 'Hello'])
+  expect([address, emails[0]?.subject]).toStrictEqual(['anything@pool.test', 'Hello'])
 })
 
 const SECRETS = {
@@ -80,25 +79,25 @@ test.concurrent('secrets are in no log line, error response, metric or file', as
     checkout(wrong.url),
     buyAndClaim(right, { stripe, mail }),
   ])
-  assert.equal(refused.status, 503)
+  expect(refused.status).toBe(503)
   const metrics = await request(`${right.url}/metrics`)
-  assert.match(metrics.text, /"\/api\/orders\/\{id\}\/claim"/)
+  expect(metrics.text).toMatch(/"\/api\/orders\/\{id\}\/claim"/)
   const live = filesIn('right')
-  assert.ok(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== ''))
+  expect(live.some(([name, text]) => name === 'right/shop.db-wal' && text !== '')).toBeTruthy()
 
   const places: Place[] = [
     ['a metric', metrics.text + (await request(`${wrong.url}/metrics`)).text],
     ['a refusal', [refused, ...used.refusals].map(({ text }) => text).join('\n')],
     ...live,
   ]
-  for (const served of [wrong, right]) assert.equal(await served.kill('SIGTERM'), 0)
+  for (const served of [wrong, right]) expect(await served.kill('SIGTERM')).toBe(0)
   const log = wrong.output() + right.output()
-  assert.match(log, /a request to the payment provider failed/)
-  assert.doesNotMatch(log, /canary/i)
+  expect(log).toMatch(/a request to the payment provider failed/)
+  expect(log).not.toMatch(/canary/i)
   places.push(['the log', log], ...filesIn('wrong'), ...filesIn('right'))
   const secrets = [...Object.values(SECRETS), ...used.secrets]
   for (const [place, text] of places) {
-    for (const secret of secrets) assert.ok(!text.includes(secret), `${place} contains ${secret}`)
+    for (const secret of secrets) expect(text, `${place} contains ${secret}`).not.toContain(secret)
   }
 })
 
@@ -113,10 +112,10 @@ test.concurrent('a Stripe that never responds does not delay the shutdown', asyn
   const paths = () => stripe.requests.map(({ path }) => path).sort()
   // By the checkout, and by the search for missed events.
   await waitUntil(() => paths().length >= 2)
-  assert.equal(await served.kill('SIGTERM'), 0)
+  expect(await served.kill('SIGTERM')).toBe(0)
   await pending
   // The checkout gives up only after one retry.
-  assert.equal(paths().filter((path) => path === '/v1/checkout/sessions').length, 1)
+  expect(paths().filter((path) => path === '/v1/checkout/sessions').length).toBe(1)
 })
 
 // The receipts of one service are received by another one: real mail, end to end.
@@ -139,33 +138,33 @@ test.concurrent('the buyer gets a receipt, and its link shows the key once', asy
   const made = await createOrder(shop.url, { plan: 'business', email })
   await payOrder(shop.url, made)
   const [summary] = await checkMail(post.url, token, '&wait=30')
-  assert.deepEqual(
-    [summary?.sender_email, summary?.subject],
-    ['shop@mail.example', 'Your order: Business'],
-  )
+  expect([summary?.sender_email, summary?.subject]).toStrictEqual([
+    'shop@mail.example',
+    'Your order: Business',
+  ])
   const { body } = await request(`${post.url}/api/read-mail?token=${token}&id=${summary?.id}`)
   const { body_text: text } = body['message'] as { body_text: string }
   const { key_prefix: prefix } = (await getOrder(shop.url, made)).body
   for (const part of ['Business', '45 USD a year', made.id, String(prefix)]) {
-    assert.ok(text.includes(part), part)
+    expect(text, part).toContain(part)
   }
-  assert.doesNotMatch(text, /mf_test_\w{5}/)
+  expect(text).not.toMatch(/mf_test_\w{5}/)
 
   const [, secret = ''] =
     new RegExp(`https://mail\\.example/orders/${made.id}#(\\S+)`).exec(text) ?? []
   const linked = { ...made, secret }
-  assert.equal((await getOrder(shop.url, linked)).body['state'], 'paid')
+  expect((await getOrder(shop.url, linked)).body['state']).toBe('paid')
   const claims = await Promise.all(Array.from({ length: 20 }, () => claim(shop.url, linked)))
   const statuses = claims.map(({ status }) => status).sort()
-  assert.deepEqual(statuses, [200, ...Array.from({ length: 19 }, () => 404)])
+  expect(statuses).toStrictEqual([200, ...Array.from({ length: 19 }, () => 404)])
   const key = String(claims.find(({ status }) => status === 200)?.body['key'])
   const usage = await request(`${shop.url}/usage`, { headers: { apikey: key } })
-  assert.equal(usage.status, 200)
+  expect(usage.status).toBe(200)
 
   const again = await claim(shop.url, made)
-  assert.equal(again.status, 200, 'the claim secret still works for a day')
+  expect(again.status, 'the claim secret still works for a day').toBe(200)
   const ended = await request(`${shop.url}/usage`, { headers: { apikey: key } })
-  assert.equal(ended.status, 401)
+  expect(ended.status).toBe(401)
 })
 
 interface Elsewhere {
@@ -207,13 +206,13 @@ async function buyAndClaim({ url }: ServiceProcess, { stripe, mail }: Elsewhere)
     await stripe.deliver(webhook, event)
     stripe.outage = undefined
     await stripe.deliver(webhook, event, { secret: 'whsec_other' })
-    assert.equal(await stripe.deliver(webhook, event), 200)
+    expect(await stripe.deliver(webhook, event)).toBe(200)
   }
   const keys = [await claim(url, made), await claim(url, made)].map(({ body }) =>
     String(body['key']),
   )
   const link = /#([\w-]+(?:=\r\n[\w-]+)*)/.exec((await receipt).raw)?.[1]?.replaceAll('=\r\n', '')
-  assert.ok(link)
+  expect(link).toBeTruthy()
   refusals.push(
     await getOrder(url, { ...made, secret: `${made.secret}x` }),
     await getOrder(url, { ...made, id: made.secret }),
@@ -222,7 +221,7 @@ async function buyAndClaim({ url }: ServiceProcess, { stripe, mail }: Elsewhere)
     await checkout(url, { plan: made.secret }, { 'idempotency-key': SECRETS.idempotencyKey }),
     await request(`${url}/emails`, { headers: { apikey: keys[0] ?? '' } }),
   )
-  for (const { status } of refusals) assert.ok(status >= 400)
+  for (const { status } of refusals) expect(status).toBeGreaterThanOrEqual(400)
   const hidden = keys.map((key) => key.slice('mf_test_xxxx'.length))
   return { secrets: [made.secret, link, ...keys, ...hidden], refusals }
 }

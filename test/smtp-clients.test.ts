@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { createTransport } from 'nodemailer'
-import { afterAll, beforeAll, test } from 'vitest'
-import { checkMail, rawMail } from './support/api-client.ts'
-import { type App, startApp } from './support/app.ts'
-import { program } from './support/programs.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type App, startApp } from './kit/app/app.ts'
+import { checkMail, rawMail } from './kit/http/api-client.ts'
+import { program } from './kit/programs/programs.ts'
 
 // Third-party SMTP clients with their usual behavior.
 
@@ -29,10 +28,10 @@ test('swaks delivers with ESMTP, with SMTP and with pipelining', async () => {
   }
   const messages = await checkMail(app.url, box.token)
   const subjects = messages.map((message) => message.subject)
-  assert.deepEqual(subjects, ['pipelined', 'helo only', 'plain'])
+  expect(subjects).toStrictEqual(['pipelined', 'helo only', 'plain'])
   const [first] = messages
   const raw = await rawMail(app.url, box.token, first?.id ?? 0)
-  assert.match(raw.toString(), /\r\n\.dots\r\n\.\.and pipelined\r\n/)
+  expect(raw.toString()).toMatch(/\r\n\.dots\r\n\.\.and pipelined\r\n/)
 })
 
 test('smtp-source delivers every mail, with a new connection for each and with reused ones', async () => {
@@ -41,7 +40,7 @@ test('smtp-source delivers every mail, with a new connection for each and with r
     const load = ['-s', '10', '-m', '100', '-l', '4096', '-f', 'a@sender.test', '-t', box.email]
     await run(program('smtp-source'), [...options, ...load, `127.0.0.1:${app.smtpPort}`])
     const ids = (await checkMail(app.url, box.token, '&limit=500')).map((message) => message.id)
-    assert.equal(new Set(ids).size, 100)
+    expect(new Set(ids).size).toBe(100)
   }
 })
 
@@ -58,11 +57,11 @@ test('nodemailer delivers a large mail to two recipients, with opportunistic TLS
   })
   for (const { token } of boxes) {
     const [message] = await checkMail(app.url, token)
-    assert.equal(message?.subject, 'Größe')
+    expect(message?.subject).toBe('Größe')
     const whole = await fetch(`${app.url}/api/raw-mail?token=${token}&id=${message?.id}`)
-    assert.match(await whole.text(), /^Received: [\s\S]*?with ESMTPS/m)
+    expect(await whole.text()).toMatch(/^Received: [\s\S]*?with ESMTPS/m)
     const file = `${app.url}/api/attachment?token=${token}&id=${message?.id}&index=0`
     const bytes = Buffer.from(await (await fetch(file)).arrayBuffer())
-    assert.ok(bytes.equals(content))
+    expect(bytes.equals(content)).toBeTruthy()
   }
 })

@@ -1,17 +1,16 @@
-import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openMigrated } from '../src/store/sqlite/migrate.ts'
-import { checkMail, createSession } from './support/api-client.ts'
-import { request } from './support/http-client.ts'
-import { seriesSums } from './support/series-sums.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './support/service-process.ts'
-import { connectSmtp, readGreeting, stuffed } from './support/smtp-client.ts'
-import { setSchemaVersion } from './support/sql.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import { checkMail, createSession } from './kit/http/api-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { connectSmtp, readGreeting, stuffed } from './kit/smtp/smtp-client.ts'
+import { seriesSums } from './kit/store/series-sums.ts'
+import { setSchemaVersion } from './kit/store/sql.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const TRANSACTIONS = 50
 
@@ -37,54 +36,54 @@ const serve = async (
 
 test('a stop requested while the last ports are being opened is graceful', async () => {
   const served = await serve({ env: { MAYFLY_HTTP_THREADS: '4' }, eager: true })
-  assert.equal(await served.kill('SIGTERM'), 0)
-  assert.doesNotMatch(served.output(), /parser process/)
+  expect(await served.kill('SIGTERM')).toBe(0)
+  expect(served.output()).not.toMatch(/parser process/)
 })
 
 describe('the service refuses to start, with a clear line', () => {
   test('when another process serves the same data directory, or uses the port', async () => {
     await serve()
     const other = { ...(await freeServicePorts()), http: ports.http }
-    await assert.rejects(
-      serve({ ports: await freeServicePorts() }),
+    await expect(serve({ ports: await freeServicePorts() })).rejects.toThrow(
       /with 1 at once:\nThe data folder [^\n]* is in use by another mayfly[^\n]*\n$/,
     )
     const elsewhere = { MAYFLY_DATA: `${folder.path}/other`, MAYFLY_HTTP_THREADS: '2' }
     // /livez of the first service answers on this port, so the failure shows as an early exit.
     const second = await spawnService({ folder: folder.path, ports: other, env: elsewhere })
-    assert.equal(await second.exited, 1)
-    assert.match(second.output(), /EADDRINUSE.*MAYFLY_HTTP_PORT/)
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toMatch(/EADDRINUSE.*MAYFLY_HTTP_PORT/)
   })
 
   test('when the data directory is a file, or the certificate does not exist', async () => {
     const file = `${folder.path}/file`
     writeFileSync(file, '')
-    await assert.rejects(serve({ env: { MAYFLY_DATA: file } }), /at once:\n[^\n]*\/file[^\n]*\n$/)
+    await expect(serve({ env: { MAYFLY_DATA: file } })).rejects.toThrow(
+      /at once:\n[^\n]*\/file[^\n]*\n$/,
+    )
     const env = { MAYFLY_SMTP_TLS_CERT: '/no/cert.pem', MAYFLY_SMTP_TLS_KEY: '/no/key.pem' }
     for (const threads of ['1', '2']) {
       const cause = serve({ env: { ...env, MAYFLY_SMTP_THREADS: threads } })
-      await assert.rejects(cause, /at once:\n[^\n]*\/no\/[^\n]*\n$/)
+      await expect(cause).rejects.toThrow(/at once:\n[^\n]*\/no\/[^\n]*\n$/)
     }
   })
 
   test('when the data is newer than the program', async () => {
     openMigrated(folder.path, 'mail').close()
     await setSchemaVersion({ store: 'sqlite:', data: folder.path }, 'mail', 999)
-    await assert.rejects(serve(), /mail\.db has schema 999/)
+    await expect(serve()).rejects.toThrow(/mail\.db has schema 999/)
   })
 
   test('when PostgreSQL is unreachable, without printing its password', async () => {
     const env = { MAYFLY_STORE: 'postgres://mayfly:canary@127.0.0.1:1/mayfly' }
-    await assert.rejects(serve({ env }), ({ message }: Error) => {
-      assert.match(message, /at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\n$/)
+    await expect(serve({ env })).rejects.toSatisfy(({ message }: Error) => {
+      expect(message).toMatch(/at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\n$/)
       return !message.includes('canary')
     })
   })
 
   test('when settings are invalid, listing all of them', async () => {
     const env = { MAYFLY_SESSION_TTL: 'soon', MAYFLY_HTTP_THREADS: '0' }
-    await assert.rejects(
-      serve({ env }),
+    await expect(serve({ env })).rejects.toThrow(
       /with 1 at once:\nInvalid settings:\n {2}MAYFLY_HTTP_THREADS: .*\n {2}MAYFLY_SESSION_TTL: .*\n$/,
     )
   })
@@ -100,7 +99,7 @@ describe('a stop', () => {
         await client.command('EHLO a.test')
         await client.command('MAIL FROM:<a@a.test>')
         await client.command(`RCPT TO:<${box.email}>`)
-        assert.equal((await client.command('DATA')).code, 354)
+        expect((await client.command('DATA')).code).toBe(354)
         client.write(`Subject: mail ${index}\r\n`)
         return client
       }),
@@ -109,21 +108,21 @@ describe('a stop', () => {
     await idle.command('EHLO idle.test')
 
     const ended = served.kill('SIGTERM')
-    assert.equal((await idle.readReply()).code, 421, 'an idle client is told to come back')
+    expect((await idle.readReply()).code, 'an idle client is told to come back').toBe(421)
     const replies = await Promise.all(
       clients.map((client, index) => {
         client.write(stuffed(`X-Index: ${index}\r\n\r\nthe rest\r\n`))
         return client.readReply()
       }),
     )
-    assert.equal(await ended, 0)
+    expect(await ended).toBe(0)
     const stored = replies.flatMap(({ code }, index) => (code === 250 ? [`mail ${index}`] : []))
-    assert.equal(stored.length, TRANSACTIONS, 'each of them was finished')
+    expect(stored.length, 'each of them was finished').toBe(TRANSACTIONS)
 
     const again = await serve()
     const subjects = (await checkMail(again.url, box.token, '&limit=500')).map((one) => one.subject)
-    assert.deepEqual(subjects.sort(), stored.sort())
-    assert.deepEqual(await seriesSums(folder.path), { stored: TRANSACTIONS }, 'the last minute')
+    expect(subjects.sort()).toStrictEqual(stored.sort())
+    expect(await seriesSums(folder.path), 'the last minute').toStrictEqual({ stored: TRANSACTIONS })
   })
 
   test('drains first: not ready, but serving, until load balancers have noticed', async () => {
@@ -153,22 +152,22 @@ describe('a stop', () => {
     await waitUntil(refuses)
     // Readiness changed first, whichever thread answers.
     for (let count = 0; count < 10; count += 1)
-      assert.equal((await fetch(`${served.url}/readyz`)).status, 503)
-    assert.equal((await fetch(`${served.url}/livez`)).status, 200)
+      expect((await fetch(`${served.url}/readyz`)).status).toBe(503)
+    expect((await fetch(`${served.url}/livez`)).status).toBe(200)
 
     // They would find what is shutting down.
     for (const { status, body } of [await run, await runChecks()])
-      assert.deepEqual([status, body['code']], [503, 'shutting_down'])
-    assert.equal((await checks()).body['finished_at'], null)
+      expect([status, body['code']]).toStrictEqual([503, 'shutting_down'])
+    expect((await checks()).body['finished_at']).toBe(null)
     silent.close()
 
     client.write(stuffed('Subject: in flight\r\n\r\nx\r\n'))
-    assert.equal((await client.readReply()).code, 250)
-    assert.equal((await client.readReply()).code, 421)
+    expect((await client.readReply()).code).toBe(250)
+    expect((await client.readReply()).code).toBe(421)
     const [stored] = await checkMail(served.url, box.token)
-    assert.equal(stored?.subject, 'in flight')
+    expect(stored?.subject).toBe('in flight')
     served.child.kill('SIGTERM')
-    assert.equal(await ended, 1, 'who asks twice does not want to wait')
+    expect(await ended, 'who asks twice does not want to wait').toBe(1)
   })
 
   test('is forced by a second signal', async () => {
@@ -181,7 +180,7 @@ describe('a stop', () => {
     const ended = served.kill('SIGTERM')
     await waitUntil(() => served.output().includes('shutting down'))
     served.child.kill('SIGTERM')
-    assert.equal(await ended, 1)
+    expect(await ended).toBe(1)
     client.close()
   })
 })

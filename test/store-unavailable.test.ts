@@ -1,25 +1,23 @@
-import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Address } from '../src/base/address.ts'
 import { StoreUnavailable } from '../src/base/problem.ts'
-import { readProblem } from '../src/doctor/checks/facts.ts'
 import { csrfToken } from '../src/http/pages/plain/csrf.ts'
 import { routes } from '../src/http/routes.ts'
 import { waitingRequests } from '../src/http/server/limits.ts'
 import { receiveMail } from '../src/mail/receive-mail.ts'
 import { OPERATOR } from '../src/mail/rules/session.ts'
 import { EMPTY_MAIL } from '../src/shared/mail.ts'
-import { host } from '../src/store/contract/fixture.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
 import type { ShopStore } from '../src/store/store.ts'
-import { checkMail, createSession, openEventStream } from './support/api-client.ts'
-import { problemFault, request } from './support/http-client.ts'
-import { openTestServer, type TestServer } from './support/http-server.ts'
-import { keyRing } from './support/keys.ts'
-import { openPostgres, type Postgres } from './support/postgres.ts'
-import { openPostgresTestMail } from './support/postgres-stores.ts'
-import { createOrder } from './support/shop-client.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { checkMail, createSession, openEventStream } from './kit/http/api-client.ts'
+import { problemFault, request } from './kit/http/http-client.ts'
+import { openTestServer, type TestServer } from './kit/http/http-server.ts'
+import { keyRing } from './kit/shop/keys.ts'
+import { createOrder } from './kit/shop/shop-client.ts'
+import { host } from './kit/store/fixture.ts'
+import { openPostgres, type Postgres } from './kit/store/postgres.ts'
+import { openPostgresTestMail } from './kit/store/postgres-stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // The mail store and the shop are on a real PostgreSQL, which is stopped abruptly.
 
@@ -87,27 +85,25 @@ describe('while the store is unreachable', () => {
     const secrets = { 'claim-secret': order.secret, cookie: `mayfly-plain=${token}` }
     const statuses = await requestEveryRoute(params, { ...headers, ...secrets })
     const listed = [...NEEDS_STORE, ...Object.keys(WORKS_WITHOUT_STORE)]
-    assert.deepEqual(
-      [...statuses.keys()].toSorted(),
+    expect([...statuses.keys()].toSorted(), 'each route is in one list').toStrictEqual(
       listed.toSorted(),
-      'each route is in one list',
     )
-    for (const name of NEEDS_STORE) assert.equal(statuses.get(name), 503, name)
+    for (const name of NEEDS_STORE) expect(statuses.get(name), name).toBe(503)
     for (const [name, status] of Object.entries(WORKS_WITHOUT_STORE))
-      assert.equal(statuses.get(name), status, name)
-    assert.deepEqual(
+      expect(statuses.get(name), name).toBe(status)
+    expect(
       server.logged.map(({ level }) => level),
-      ['warn'],
       'the log hears of it once',
-    )
+    ).toStrictEqual(['warn'])
     const ready = await request(`${server.url}/readyz`)
-    assert.equal(ready.body['message'], 'PostgreSQL cannot be reached')
+    expect(ready.body['message']).toBe('PostgreSQL cannot be reached')
     const domains = await fetch(`${server.url}/api/domains`)
-    const { message } = readProblem(await domains.text()) ?? {}
-    assert.equal(message, new StoreUnavailable().message, 'mayfly doctor recognizes the fault')
+    const { status, message } = (await domains.json()) as { status: string; message: string }
+    const expected = ['error', new StoreUnavailable().message]
+    expect([status, message], 'mayfly doctor recognizes the service').toStrictEqual(expected)
 
     await postgres.start()
-    assert.deepEqual(await checkMail(server.url, token), before)
+    expect(await checkMail(server.url, token)).toStrictEqual(before)
   })
 
   test('the admin API tells the reason to whoever has the token', async () => {
@@ -121,26 +117,26 @@ describe('while the store is unreachable', () => {
     const token = { authorization: 'Bearer the-admin-token' }
     const signIn = await call('/sign-in', token, 'POST')
     const [cookie = ''] = (signIn.headers.get('set-cookie') ?? '').split(';')
-    assert.notEqual((await call('/overview', { cookie })).body['figures'], null)
+    expect((await call('/overview', { cookie })).body['figures']).not.toBe(null)
     await postgres.stop()
 
     const first = await call('/overview', token)
-    assert.deepEqual([first.status, first.body['figures']], [200, null])
+    expect([first.status, first.body['figures']]).toStrictEqual([200, null])
     const reason = 'PostgreSQL cannot be reached'
     await waitUntil(async () => (await call('/overview', token)).body['fault'] === reason)
     const refused = await call('/sign-in', token, 'POST')
-    assert.equal(refused.status, 503)
-    assert.match(String(refused.body['message']), /^Nobody can sign in now: PostgreSQL/)
+    expect(refused.status).toBe(503)
+    expect(String(refused.body['message'])).toMatch(/^Nobody can sign in now: PostgreSQL/)
     for (const headers of [{ cookie }, { cookie: 'mayfly-admin=guess' }]) {
       const unverified = await call('/overview', headers)
-      assert.equal(unverified.status, 503)
-      assert.doesNotMatch(unverified.text, /PostgreSQL/)
+      expect(unverified.status).toBe(503)
+      expect(unverified.text).not.toMatch(/PostgreSQL/)
     }
     const wrong = await call('/sign-in', { authorization: 'Bearer wrong' }, 'POST')
-    assert.equal(wrong.status, 401)
+    expect(wrong.status).toBe(401)
 
     await postgres.start()
-    assert.notEqual((await call('/overview', { cookie })).body['figures'], null)
+    expect((await call('/overview', { cookie })).body['figures']).not.toBe(null)
     await operator.stop()
   })
 
@@ -151,8 +147,8 @@ describe('while the store is unreachable', () => {
     await waitUntil(async () => waitingRequests() === before + 1)
     await postgres.stop()
     const response = await waiting
-    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(response), undefined)
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(response)).toBeUndefined()
     await postgres.start()
   })
 
@@ -170,10 +166,10 @@ describe('while the store is unreachable', () => {
     const parts = { store: mail.other, bus, now: () => new Date(), findMailBlock: () => undefined }
     await receiveMail(parts, await mailFor(email))
     await stream.waitFor(/event: message\nid: \d+\n/)
-    assert.doesNotMatch(stream.received(), /event: end|event: deleted/)
+    expect(stream.received()).not.toMatch(/event: end|event: deleted/)
     const [newest] = await checkMail(server.url, token)
-    assert.match(stream.received(), new RegExp(`id: ${newest?.id}\n`))
-    assert.deepEqual(server.logged, [])
+    expect(stream.received()).toMatch(new RegExp(`id: ${newest?.id}\n`))
+    expect(server.logged).toStrictEqual([])
     await stream.end()
   })
 
@@ -182,17 +178,14 @@ describe('while the store is unreachable', () => {
     // The mail is listed after the request was charged.
     beforeListing = () => postgres.stop()
     const response = await request(`${server.url}/emails`, { headers: key.headers })
-    assert.deepEqual([response.status, response.body['code']], [503, 'overloaded'])
-    assert.equal(problemFault(response), undefined)
-    assert.deepEqual(
-      server.logged.filter(({ level }) => level === 'error'),
-      [],
-    )
+    expect([response.status, response.body['code']]).toStrictEqual([503, 'overloaded'])
+    expect(problemFault(response)).toBeUndefined()
+    expect(server.logged.filter(({ level }) => level === 'error')).toStrictEqual([])
     beforeListing = async () => {}
     await postgres.start()
-    assert.equal(await keyRing(shop, () => new Date()).used(key), 1)
-    assert.equal((await request(`${server.url}/emails`, { headers: key.headers })).status, 200)
-    assert.equal(await keyRing(shop, () => new Date()).used(key), 2)
+    expect(await keyRing(shop, () => new Date()).used(key)).toBe(1)
+    expect((await request(`${server.url}/emails`, { headers: key.headers })).status).toBe(200)
+    expect(await keyRing(shop, () => new Date()).used(key)).toBe(2)
   })
 })
 
@@ -273,11 +266,11 @@ async function requestEveryRoute(params: Record<string, string>, headers: Record
     const url = `${server.url}${target}?${new URLSearchParams(params)}`
     const response = await request(url, { method, headers })
     statuses.set(`${method} ${path}`, response.status)
-    assert.notEqual(response.status, 500, path)
+    expect(response.status, path).not.toBe(500)
     if (response.status !== 503) continue
-    assert.match(response.headers.get('retry-after') ?? '', /^\d+$/, path)
+    expect(response.headers.get('retry-after') ?? '', path).toMatch(/^\d+$/)
     const isPage = response.headers.get('content-type')?.startsWith('text/html')
-    if (!isPage) assert.equal(problemFault(response), undefined, path)
+    if (!isPage) expect(problemFault(response), path).toBeUndefined()
   }
   return statuses
 }

@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { EVENT_TYPES } from '../src/shop/pay/stripe-events.ts'
-import type { StripeEvent } from '../src/shop/pay/testing/stripe-state.ts'
-import { request } from './support/http-client.ts'
-import { claim, getOrder } from './support/shop-client.ts'
+import { request } from './kit/http/http-client.ts'
+import { claim, getOrder } from './kit/shop/shop-client.ts'
+import type { StripeEvent } from './kit/shop/stripe/stripe-state.ts'
 import {
   type Bought,
   openStripeOrders,
   type StoredOrder,
   type StripeOrders,
-} from './support/stripe-app.ts'
+} from './kit/shop/stripe-app.ts'
 
 const [COPIES, SOME] = process.env['MAYFLY_TEST_LONG'] ? [50, 10] : [5, 5]
 const DAY_SECONDS = 86_400
@@ -26,17 +25,17 @@ afterEach(() => app.assertOneKeyPerOrder())
 async function flood(events: readonly StripeEvent[], seed: number): Promise<void> {
   const copies = events.flatMap((event) => Array.from({ length: COPIES }, () => event))
   const statuses = await Promise.all(shuffled(copies, seed).map(app.deliver))
-  assert.deepEqual([...new Set(statuses)], [200])
+  expect([...new Set(statuses)]).toStrictEqual([200])
 }
 
 /** Another event about the order makes the service read everything from Stripe again. */
 async function deliverAgain({ ...event }: StripeEvent): Promise<void> {
   event.id = `${event.id}_more`
-  assert.equal(await app.deliver(event), 200)
+  expect(await app.deliver(event)).toBe(200)
 }
 
 function assertStored(bought: Bought, expected: Partial<StoredOrder>): void {
-  assert.partialDeepStrictEqual({ ...app.stored(bought) }, expected)
+  expect({ ...app.stored(bought) }).toMatchObject(expected)
 }
 
 type Operation = (bought: Bought) => void
@@ -123,7 +122,7 @@ function last(kind: 'refund' | 'dispute', bought: Bought): string {
   const charge = app.charge(bought)
   const delivered = app.stripe.events.map(({ data }) => data.object)
   const found = delivered.findLast((one) => one.object === kind && one.charge === charge)
-  assert.ok(found)
+  expect.assert(found)
   return found.id
 }
 
@@ -138,10 +137,7 @@ test('these histories contain every event type that the service subscribes to', 
   for (const [, plan, actions] of HISTORIES) {
     for (const { type } of (await runHistory(plan, actions)).events) delivered.add(type)
   }
-  assert.deepEqual(
-    EVENT_TYPES.filter((type) => !delivered.has(type)),
-    [],
-  )
+  expect(EVENT_TYPES.filter((type) => !delivered.has(type))).toStrictEqual([])
 })
 
 describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
@@ -152,7 +148,7 @@ describe(`each event ${COPIES} times at once, shuffled: an order that`, () => {
       assertStored(bought, end)
       const after = app.stored(bought)
       for (const event of events) await deliverAgain(event)
-      assert.deepEqual(app.stored(bought), after, 'nothing is left to learn')
+      expect(app.stored(bought), 'nothing is left to learn').toStrictEqual(after)
     })
   }
 })
@@ -170,7 +166,7 @@ describe('events delivered as they happen: an order that', () => {
         // The next operation runs as soon as one copy has been processed, while the others are in flight.
         await Promise.any(delivered.slice(-SOME))
       }
-      for (const status of await Promise.all(delivered)) assert.equal(status, 200)
+      for (const status of await Promise.all(delivered)) expect(status).toBe(200)
       assertStored(bought, end)
     })
   }
@@ -188,7 +184,7 @@ for (const [ordering, arrange] of ORDERINGS) {
     for (const [name, plan, actions, end] of HISTORIES) {
       test(name, async () => {
         const { bought, events } = await runHistory(plan, actions)
-        for (const event of arrange(events)) assert.equal(await app.deliver(event), 200)
+        for (const event of arrange(events)) expect(await app.deliver(event)).toBe(200)
         assertStored(bought, end)
       })
     }
@@ -202,7 +198,7 @@ test('a refund delivered before its payment leaves a key that never works', asyn
   assertStored(bought, { state: 'refunded', key_state: 'stopped' })
   for (const event of paid) await app.deliver(event)
   assertStored(bought, { state: 'refunded', key_state: 'stopped' })
-  assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
+  expect((await claim(app.url, bought)).body['code']).toBe('order_stopped')
 })
 
 test('a payment delivered before the checkout reference was stored is found by the order id', async () => {
@@ -221,14 +217,14 @@ test('a key revoked by the operator stays revoked when events are delivered agai
   const { bought, events } = await runHistory('starter', [pay])
   for (const event of events) await app.deliver(event)
   const { key, key_id } = (await claim(app.url, bought)).body
-  assert.equal(await usage(key), 200)
+  expect(await usage(key)).toBe(200)
   app.db.prepare(`update api_key set state = 'revoked' where id = ?`).run(key_id)
   for (const event of events) {
-    assert.equal(await app.deliver(event), 200)
+    expect(await app.deliver(event)).toBe(200)
     await deliverAgain(event)
   }
-  assert.equal(await usage(key), 401)
-  assert.equal((await claim(app.url, bought)).body['code'], 'order_stopped')
+  expect(await usage(key)).toBe(401)
+  expect((await claim(app.url, bought)).body['code']).toBe('order_stopped')
 })
 
 test('claims during a flood of events leave one valid key', async () => {
@@ -239,9 +235,9 @@ test('claims during a flood of events leave one valid key', async () => {
     flood(events, 3),
   ])
   const keys = claims.flatMap(({ body }) => body['key'] ?? [])
-  assert.equal(keys.length, COPIES)
+  expect(keys.length).toBe(COPIES)
   const alive = await Promise.all(keys.map(usage))
-  assert.equal(alive.filter((status) => status === 200).length, 1)
+  expect(alive.filter((status) => status === 200).length).toBe(1)
 })
 
 describe('a subscription', () => {
@@ -252,7 +248,7 @@ describe('a subscription', () => {
     assertStored(bought, { payments: 1 })
     const first = new Date(app.stored(bought).paid_until ?? 0)
     const { key } = (await claim(app.url, bought)).body
-    for (let count = 0; count < 3; count += 1) assert.equal(await emails(key), 200)
+    for (let count = 0; count < 3; count += 1) expect(await emails(key)).toBe(200)
     assertStored(bought, { used: 3 })
 
     app.moveClock(364 * DAY_SECONDS)
@@ -260,7 +256,7 @@ describe('a subscription', () => {
     await app.deliverEvents()
     const next = first.setUTCFullYear(first.getUTCFullYear() + 1)
     assertStored(bought, { payments: 2, used: 0, paid_until: next })
-    assert.equal(await emails(key), 200)
+    expect(await emails(key)).toBe(200)
   })
 
   test('that is not renewed keeps working for a week, then stops until it is paid', async () => {
@@ -272,13 +268,13 @@ describe('a subscription', () => {
     app.stripe.failRenewal(app.subscription(bought))
     await app.deliverEvents()
     app.moveClock(6 * DAY_SECONDS)
-    assert.equal(await emails(key), 200)
+    expect(await emails(key)).toBe(200)
     app.moveClock(2 * DAY_SECONDS)
-    assert.equal(await emails(key), 402)
+    expect(await emails(key)).toBe(402)
     app.stripe.renew(app.subscription(bought))
     await app.deliverEvents()
-    assert.equal(await emails(key), 200)
-    assert.equal((await getOrder(app.url, bought)).body['state'], 'paid')
+    expect(await emails(key)).toBe(200)
+    expect((await getOrder(app.url, bought)).body['state']).toBe('paid')
   })
 })
 

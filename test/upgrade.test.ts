@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -10,18 +9,17 @@ import { accountMailDeps } from '../src/gmail/fetch-mail.ts'
 import { HMAC_LENGTH } from '../src/mail/rules/ledger.ts'
 import { POOL } from '../src/mail/rules/session.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
-import { audit } from '../src/store/contract/shares-model.ts'
-import { NOT_EXPIRED } from '../src/store/postgres/mail/shared-mailboxes.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { ACCOUNT, type Credentials, fetchedMail } from './fixtures/fill.ts'
 import { observe, openFilled } from './fixtures/observe.ts'
-import { checkMail } from './support/api-client.ts'
-import { type App, MAIL } from './support/app.ts'
-import { engine, restoreDatabase } from './support/engine.ts'
-import { post, request } from './support/http-client.ts'
-import { claim } from './support/shop-client.ts'
-import { tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
+import { type App, MAIL } from './kit/app/app.ts'
+import { checkMail } from './kit/http/api-client.ts'
+import { post, request } from './kit/http/http-client.ts'
+import { claim } from './kit/shop/shop-client.ts'
+import { engine, restoreDatabase } from './kit/store/engine.ts'
+import { audit } from './kit/store/shares-model.ts'
+import { tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 // Data of every previous version (test/fixtures) opens with this program, and none of it is lost. A schema newer than the
 // program is rejected: see start-and-stop.test.ts and src/store/postgres/connection/server-requirements.service.test.ts.
@@ -76,14 +74,14 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
   test('the counters of shared mailboxes and senders match their stored mail', async () => {
     const rows = engine === 'postgres' ? postgresRows(store) : sqliteRows(folder.path)
     await audit(rows)
-    assert.notDeepEqual(await rows('select * from {mail}sender_share'), [])
+    expect(await rows('select * from {mail}sender_share')).not.toStrictEqual([])
     const wrong =
       engine === 'postgres'
-        ? `select 1 from mail.message join mail.raw_mail using (bucket, serial)
+        ? `select 1 from mail.message join mail.raw_mail on raw_id = (bucket::bigint << 38) + serial
            where stored is distinct from case when mailbox <= 2 then octet_length(zstd) end`
         : `select 1 from message join raw_bytes using (raw_id)
            where stored is not case when mailbox <= 2 then length(zstd) end`
-    assert.deepEqual(await rows(wrong), [])
+    expect(await rows(wrong)).toStrictEqual([])
   })
 
   if (engine === 'postgres') {
@@ -92,22 +90,22 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
         `select distinct attstorage, attcompression from pg_attribute
          where attname = 'zstd' and attrelid::regclass::text like 'mail.raw_mail%'`,
       )
-      assert.deepEqual(rows, [{ attstorage: 'x', attcompression: 'l' }])
+      expect(rows).toStrictEqual([{ attstorage: 'x', attcompression: 'l' }])
     })
   }
 
   test('an address in use or cooling down is not issued', async () => {
     for (const prefix of ['keyed', 'cooling', 'empty']) {
       const { status, body } = await create(prefix, '2')
-      assert.deepEqual([status, body['code']], [409, 'address_taken'], prefix)
+      expect([status, body['code']], prefix).toStrictEqual([409, 'address_taken'])
     }
-    assert.deepEqual(await checkStatus(credentials.cooling.token), [401, 'session_expired'])
-    assert.deepEqual(await checkStatus(credentials.former.token), [401, 'invalid_token'])
+    expect(await checkStatus(credentials.cooling.token)).toStrictEqual([401, 'session_expired'])
+    expect(await checkStatus(credentials.former.token)).toStrictEqual([401, 'invalid_token'])
   })
 
   test('mail for an address that ever belonged to a session never goes to the pool', async () => {
     for (const { email } of [credentials.cooling, credentials.former]) {
-      assert.equal(await app.mail(email), 550, email)
+      expect.assert((await app.mail(email)) === 550, email)
     }
   })
 
@@ -116,11 +114,11 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
     const before = unpacked(engine === 'postgres' ? 'postgres.sql' : 'mail.db')
     const entries = (await rows('select hmac from {mail}address_ledger')).map((row) => row['hmac'])
     const { email } = credentials.former
-    assert.ok(before.includes(secretHash(email)))
-    for (const entry of entries) assert.ok(!before.includes(String(entry)))
-    assert.ok(entries.every((entry) => String(entry).length === HMAC_LENGTH))
+    expect.assert(before.includes(secretHash(email)))
+    for (const entry of entries) expect.assert(!before.includes(String(entry)))
+    expect.assert(entries.every((entry) => String(entry).length === HMAC_LENGTH))
     const state = await withStore((mail) => mail.readLedger())
-    assert.deepEqual(state, { unknownUntil: undefined, reason: '', pruned: false })
+    expect(state).toStrictEqual({ unknownUntil: undefined, reason: '', pruned: false })
   })
 
   test('mail fetched before the upgrade is not fetched again', async () => {
@@ -132,71 +130,75 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const account = accountMailDeps(deps, id)
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.findAliases(alias ? [alias] : [])
-      assert.ok(found)
-      assert.equal(await account.receive(fetchedMail(found.mailbox, openAt)), 'known')
+      expect.assert(found)
+      expect.assert((await account.receive(fetchedMail(found.mailbox, openAt))) === 'known')
     })
-    assert.equal((await checkMail(app.url, sessions.alias.token)).length, 1)
+    expect((await checkMail(app.url, sessions.alias.token)).length).toBe(1)
   })
 
   test('a paid order that was not claimed yields its key', async () => {
     const { status, body } = await claim(app.url, orders.unclaimed)
-    assert.equal(status, 200)
+    expect(status).toBe(200)
     const headers = { apikey: String(body['key']) }
-    assert.equal((await request(`${app.url}/emails`, { headers })).status, 200)
+    expect((await request(`${app.url}/emails`, { headers })).status).toBe(200)
   })
 
   test('old and new sessions receive mail, and so does the pool', async () => {
     const made = await create('newcomer', '2')
-    assert.equal(made.status, 200)
+    expect(made.status).toBe(200)
     const { parsed, keyed, far, removedDomain } = sessions
     const known = [parsed, keyed, far, removedDomain]
     const before = await Promise.all(known.map(({ token }) => checkMail(app.url, token)))
     const to = [...known.map(({ email }) => email), String(made.body['email']), 'fresh@pool.test']
-    assert.equal(await app.mail(to, MAIL), 250)
+    expect(await app.mail(to, MAIL)).toBe(250)
     for (const [at, { token }] of known.entries()) {
       const [newest, ...others] = await checkMail(app.url, token)
-      assert.equal(newest?.subject, 'Hello')
-      assert.deepEqual(others, before[at])
-      assert.ok(newest.id > (others[0]?.id ?? 0))
+      expect.assert(newest?.subject === 'Hello')
+      expect(others).toStrictEqual(before[at])
+      expect.assert(newest.id > (others[0]?.id ?? 0))
     }
-    assert.equal((await checkMail(app.url, String(made.body['token']))).length, 1)
+    expect((await checkMail(app.url, String(made.body['token']))).length).toBe(1)
     const headers = { apikey: keys['starter'] ?? '' }
     const pooled = await request(`${app.url}/emails?to=fresh@pool.test`, { headers })
-    assert.match(pooled.text, /Hello/)
+    expect(pooled.text).toMatch(/Hello/)
   })
 
   test('old sessions have no rules; new ones may have', async () => {
     const { body } = await request(`${app.url}/api/check-mail?token=${sessions['parsed']?.token}`)
-    assert.deepEqual([body['status'], 'rules' in body, 'full' in body], ['success', false, false])
+    expect([body['status'], 'rules' in body, 'full' in body]).toStrictEqual([
+      'success',
+      false,
+      false,
+    ])
     const made = await post(`${app.url}/api/create-session`, { domain_id: '2', max_messages: '1' })
     const to = String(made.body['email'])
-    assert.deepEqual([await app.mail(to, MAIL), await app.mail(to, MAIL)], [250, 550])
+    expect([await app.mail(to, MAIL), await app.mail(to, MAIL)]).toStrictEqual([250, 550])
   })
 
   test('a live session is extended with its mail; one in its cool-down is revived, empty', async () => {
     const extend = (token: string) => post(`${app.url}/api/extend-session`, { token })
     const mails = await checkMail(app.url, sessions.unparsed.token)
     const extended = await extend(sessions.unparsed.token)
-    assert.equal(extended.status, 200)
+    expect(extended.status).toBe(200)
     const lifeMs = Date.parse(String(extended.body['expires_at_iso'])) - app.now().getTime()
-    assert.ok(lifeMs > 86_390_000 && lifeMs <= 86_400_000, `${lifeMs} ms`)
-    assert.deepEqual(await checkMail(app.url, sessions.unparsed.token), mails)
-    assert.equal((await extend(credentials.cooling.token)).status, 200)
-    assert.deepEqual(await checkMail(app.url, credentials.cooling.token), [])
+    expect.assert(lifeMs > 86_390_000 && lifeMs <= 86_400_000, `${lifeMs} ms`)
+    expect(await checkMail(app.url, sessions.unparsed.token)).toStrictEqual(mails)
+    expect((await extend(credentials.cooling.token)).status).toBe(200)
+    expect(await checkMail(app.url, credentials.cooling.token)).toStrictEqual([])
   })
 
   test('after a restart two days later expired data is swept, and the rest is there', async () => {
     const poolMails = () => withStore(async (mail) => (await mail.readSharedMailbox(POOL)).count)
-    assert.ok((await poolMails()) > 0)
+    expect.assert((await poolMails()) > 0)
     await app.stop()
     const later = new Date(openAt.getTime() + 2 * 86_400_000)
     app = await openFilled({ store, folder: { ...folder, remove() {} }, at: later })
     await waitUntil(async () => (await poolMails()) === 0)
     for (const { token } of [sessions.parsed, sessions.keyed, sessions.hour]) {
-      assert.deepEqual(await checkStatus(token), [401, 'session_expired'])
+      expect(await checkStatus(token)).toStrictEqual([401, 'session_expired'])
     }
     for (const { token } of [sessions.long, sessions.extended]) {
-      assert.ok((await checkMail(app.url, token)).length > 0)
+      expect.assert((await checkMail(app.url, token)).length > 0)
     }
     if (engine === 'postgres') {
       const past = `select relname from pg_class where relkind = 'r'
@@ -205,9 +207,9 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       await waitUntil(async () => (await postgresRows(store)(past)).length === 0)
     }
     const oldSecret = { headers: { apikey: keys['rolled'] ?? '' } }
-    assert.equal((await request(`${app.url}/usage`, oldSecret)).status, 401)
+    expect((await request(`${app.url}/usage`, oldSecret)).status).toBe(401)
     const newSecret = { headers: { apikey: keys['rolledNew'] ?? '' } }
-    assert.equal((await request(`${app.url}/usage`, newSecret)).status, 200)
+    expect((await request(`${app.url}/usage`, newSecret)).status).toBe(200)
   })
 })
 
@@ -216,7 +218,7 @@ type Rows = Record<string, unknown>[]
 function sqliteRows(folder: string) {
   return async (sql: string): Promise<Rows> => {
     const db = openReadOnly(join(folder, 'mail.db'))
-    const text = sql.replaceAll('{mail}', '').replaceAll('{there}', 'true')
+    const text = sql.replaceAll('{mail}', '')
     const rows = db.prepare<[], Record<string, unknown>>(text).all()
     db.close()
     return rows
@@ -227,13 +229,13 @@ function postgresRows(url: string) {
   return async (sql: string): Promise<Rows> => {
     const client = new Client({ connectionString: url })
     await client.connect()
-    const text = sql.replaceAll('{mail}', 'mail.').replaceAll('{there}', NOT_EXPIRED)
+    const text = sql.replaceAll('{mail}', 'mail.')
     return (await client.query<Record<string, unknown>>(text).finally(() => client.end())).rows
   }
 }
 
 function expectedOf(expected: Expected) {
   const one = expected[engine]
-  assert.ok(one, `nothing is expected of ${engine}`)
+  expect.assert(one, `nothing is expected of ${engine}`)
   return one
 }

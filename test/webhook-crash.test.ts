@@ -1,22 +1,21 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { issueKey, runMayfly } from './support/cli.ts'
-import { freePort } from './support/server-process.ts'
+import { issueKey, runMayfly } from './kit/app/cli.ts'
 import {
   freeServicePorts,
   ROOT,
   type ServiceProcess,
   spawnService,
-} from './support/service-process.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { DISK, tempFolder } from './support/stores.ts'
-import { waitUntil } from './support/wait-until.ts'
-import { openReceiver } from './support/webhook-receiver.ts'
+} from './kit/app/service-process.ts'
+import { openReceiver } from './kit/http/webhook-receiver.ts'
+import { freePort } from './kit/programs/server-process.ts'
+import { connectSmtp } from './kit/smtp/smtp-client.ts'
+import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const folder = tempFolder(DISK)
 const env = { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1', MAYFLY_LOG_LEVEL: 'debug' }
@@ -43,7 +42,7 @@ async function mail(to: string, subjects: string[]): Promise<void> {
   const client = await connectSmtp(served.smtpPort)
   for (const subject of subjects) {
     const raw = `From: shop@shop.test\r\nSubject: ${subject}\r\n\r\nYour code is 493027.\r\n`
-    assert.equal((await client.send({ to: [to], raw })).code, 250)
+    expect((await client.send({ to: [to], raw })).code).toBe(250)
   }
   client.close()
 }
@@ -73,21 +72,18 @@ test('after SIGKILL during and between attempts, every message arrives in order 
   receiver.state.behaviour = 'hang'
   await mail(to, subjects)
   await waitUntil(() => receiver.received.length === 1)
-  assert.equal(await usedOf(key), 1)
+  expect(await usedOf(key)).toBe(1)
   receiver.state.behaviour = 'slow'
   await kill()
   // While messages are delivered one after the other.
   await waitUntil(() => receiver.subjects().includes('3'))
-  assert.ok(!receiver.subjects().includes('11'))
+  expect(receiver.subjects()).not.toContain('11')
   await kill()
   receiver.state.behaviour = 200
   await waitUntil(() => receiver.subjects().includes('11'), 60_000)
   const order = receiver.subjects().map(Number)
-  assert.deepEqual(
-    order,
-    order.toSorted((one, next) => one - next),
-  )
-  assert.deepEqual([...new Set(order)], subjects.map(Number))
+  expect(order).toStrictEqual(order.toSorted((one, next) => one - next))
+  expect([...new Set(order)]).toStrictEqual(subjects.map(Number))
   await waitUntil(async () => (await usedOf(key)) === subjects.length)
 
   const { stdout } = await runMayfly(folder.path, 'webhook', 'list', '--json')
@@ -98,9 +94,9 @@ test('after SIGKILL during and between attempts, every message arrives in order 
   const raw = Buffer.from(secret.slice('whsec_'.length), 'base64')
   for (const name of readdirSync(folder.path)) {
     const bytes = readFileSync(join(folder.path, name))
-    assert.ok(!bytes.includes(secret.slice(6)) && !bytes.includes(raw), name)
+    expect(!bytes.includes(secret.slice(6)) && !bytes.includes(raw), name).toBeTruthy()
   }
-  assert.ok(!output.includes(secret.slice(6)))
+  expect(output).not.toContain(secret.slice(6))
 }, 120_000)
 
 test('the receiver in docs/webhooks.md runs as it stands', async () => {

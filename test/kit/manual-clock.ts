@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import { openTestServer } from './http-server.ts'
-import { keyRing } from './keys.ts'
-import { PROXY_ENV } from './trusted-proxy.ts'
+import { openTestServer } from './http/http-server.ts'
+import { PROXY_ENV } from './http/trusted-proxy.ts'
+import { keyRing } from './shop/keys.ts'
 
 /** The HTTP server with a key and a clock that never advances by itself: token buckets can be counted exactly. */
 export async function openServerWithManualClock(env: Record<string, string> = {}) {

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { test } from 'vitest'
-import { checkColours } from './support/contrast.ts'
-import { waitForInbox } from './support/inbox.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
+import { expect, test } from 'vitest'
+import { checkColours } from '../kit/page/contrast.ts'
+import { waitForInbox } from '../kit/page/inbox.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages()
 
@@ -35,8 +34,8 @@ test('an address that was deleted cannot be copied, is not announced as expiring
   await page.getByRole('heading', { name: 'This address no longer exists' }).waitFor()
   // A deleted address cannot be restored.
   await button(page, 'Restore').waitFor({ state: 'detached' })
-  assert.ok(await button(page, 'Copy').isDisabled())
-  assert.ok(await button(page, 'Open on a phone').isDisabled())
+  expect(await button(page, 'Copy').isDisabled()).toBeTruthy()
+  expect(await button(page, 'Open on a phone').isDisabled()).toBeTruthy()
   await page.keyboard.press('c')
   await page.getByRole('status').filter({ hasText: 'This address no longer exists' }).waitFor()
   await checkAccessibility(page)
@@ -46,14 +45,14 @@ test('an address that was deleted cannot be copied, is not announced as expiring
   await button(page, 'New address').click()
   await page.getByRole('status').filter({ hasText: 'New address' }).waitFor()
   const heard = String(await page.evaluate('heard.join()'))
-  assert.match(heard, /no longer exists/)
-  assert.doesNotMatch(heard, /expires in/)
+  expect(heard).toMatch(/no longer exists/)
+  expect(heard).not.toMatch(/expires in/)
 })
 
 test('the end is announced five minutes before it, and to those who open the page later, with a mark', async () => {
   const page = await visitWithClock('/')
   await waitForInbox(page)
-  assert.equal(await page.locator('.address-life.soon').count(), 0)
+  expect(await page.locator('.address-life.soon').count()).toBe(0)
   await page.clock.fastForward((86_400 - 290) * 1000)
   await page.getByRole('status').filter({ hasText: 'This address expires in 5 minutes' }).waitFor()
   await page.goto(`${app().url}/favicon.svg`)
@@ -78,8 +77,8 @@ test('ending the address on the page leaves no address, and a button creates a n
   await page.keyboard.press('Enter')
   await address(page).filter({ hasText: '@' }).waitFor()
   const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
-  assert.equal(status, 401)
-  assert.equal(await address(other).textContent(), await address(page).textContent())
+  expect(status).toBe(401)
+  expect(await address(other).textContent()).toBe(await address(page).textContent())
 })
 
 test('on a phone the layout does not shift when the first address arrives', async () => {
@@ -95,7 +94,7 @@ test('on a phone the layout does not shift when the first address arrives', asyn
   const before = await page.locator('#messages').boundingBox()
   held.resolve()
   await waitForInbox(page)
-  assert.equal((await page.locator('#messages').boundingBox())?.y, before?.y)
+  expect((await page.locator('#messages').boundingBox())?.y).toBe(before?.y)
 })
 
 test('with the keyboard the name field is first, domains that failed to load are requested again, and the focus continues from a selected address', async () => {
@@ -120,5 +119,5 @@ test('with the keyboard the name field is first, domains that failed to load are
     .getByRole('status')
     .filter({ hasText: `Now showing ${email}` })
     .waitFor()
-  assert.equal(await focused(page), '1 more address')
+  expect(await focused(page)).toBe('1 more address')
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
-import { opener, plainMail, row, storedMailboxes, waitForInbox } from './support/inbox.ts'
-import { OWN_SERVER, openPages } from './support/pages.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { opener, plainMail, row, storedMailboxes, waitForInbox } from '../kit/page/inbox.ts'
+import { OWN_SERVER, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages(OWN_SERVER)
 
@@ -31,11 +30,11 @@ describe('the first address', () => {
     await page.goto(`${app().url}/`)
     const email = await shown(page)
     const calls = requested.filter((path) => path.startsWith('/api/'))
-    assert.equal(calls[0], '/api/create-session')
-    assert.equal(calls.filter((path) => path === '/api/create-session').length, 1)
+    expect(calls[0]).toBe('/api/create-session')
+    expect(calls.filter((path) => path === '/api/create-session').length).toBe(1)
     await waitForInbox(page)
-    assert.equal(await page.evaluate('shift'), 0)
-    assert.match(email, /^[a-z]+\.[a-z]+\d+@(box|pool)\.test$/)
+    expect(await page.evaluate('shift')).toBe(0)
+    expect(email).toMatch(/^[a-z]+\.[a-z]+\d+@(box|pool)\.test$/)
 
     await app().mail(email, plainMail({ subject: 'Canary subject', text: 'canary body' }))
     await row(page, 'Canary subject').click()
@@ -43,14 +42,14 @@ describe('the first address', () => {
     const memory = String(
       await page.evaluate('JSON.stringify({...localStorage, ...sessionStorage})'),
     )
-    assert.ok(!/canary/i.test(memory), memory)
+    expect(memory, memory).not.toMatch(/canary/i)
     const [stored = {}] = await storedMailboxes(page)
-    assert.deepEqual(Object.keys(stored), ['email', 'token', 'expires', 'since'])
+    expect(Object.keys(stored)).toStrictEqual(['email', 'token', 'expires', 'since'])
 
     await page.context().route('**/api/**', (route) => route.abort())
     allow({ complaint: /ERR_FAILED/ })
     await page.reload()
-    assert.equal(await shown(page), email)
+    expect(await shown(page)).toBe(email)
   })
 
   test('is shared by two tabs opened at the same time, and one created later in either is listed in the other', async () => {
@@ -58,10 +57,10 @@ describe('the first address', () => {
     const other = await newTab(page, '/favicon.svg')
     await Promise.all([page, other].map((tab) => tab.goto(`${app().url}/`)))
     const first = await shown(page)
-    assert.equal(await shown(other), first)
+    expect(await shown(other)).toBe(first)
     await press(page, 'New address')
     await other.getByText('1 more address').waitFor()
-    assert.equal(await shown(other), first, 'the other tab stays where it is')
+    expect(await shown(other), 'the other tab stays where it is').toBe(first)
   })
 
   test('is created in a browser without storage or clipboard, with a notice, and copying selects it', async () => {
@@ -84,7 +83,7 @@ describe('the first address', () => {
     await page.getByText('Your browser blocks storage for this site').waitFor()
     await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
     await page.getByRole('button', { name: 'Selected – press Ctrl+C' }).waitFor()
-    assert.equal(String(await page.evaluate('String(getSelection())')).trim(), email)
+    expect(String(await page.evaluate('String(getSelection())')).trim()).toBe(email)
   })
 
   test('is created although the stored data is corrupt, once the rate limit or the network allows it, and the seconds until then are shown', async () => {
@@ -115,7 +114,7 @@ test('a new address replaces the old one, which can be selected again, has its o
   await page.locator('.address-line').getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   await page.getByRole('status').filter({ hasText: 'Address copied' }).waitFor()
-  assert.equal(await page.evaluate('navigator.clipboard.readText()'), first)
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(first)
 
   await app().mail(first, plainMail({ subject: 'For the first' }))
   await opener(page, 'For the first').click()
@@ -127,15 +126,15 @@ test('a new address replaces the old one, which can be selected again, has its o
   await app().mail(first, plainMail({ subject: 'Late for the first' }))
   await app().mail(second, plainMail({ subject: 'For the second' }))
   await row(page, 'For the second').waitFor()
-  assert.equal(await page.locator('.mail').count(), 1)
+  expect(await page.locator('.mail').count()).toBe(1)
 
   await page.getByText('1 more address').click()
   await page.getByTitle(`Show ${first}`).click()
   await row(page, 'Late for the first').waitFor()
-  assert.equal(await page.locator('.mail').count(), 2)
-  assert.equal(await shown(page), first)
+  expect(await page.locator('.mail').count()).toBe(2)
+  expect(await shown(page)).toBe(first)
   await page.reload()
-  assert.equal(await shown(page), first)
+  expect(await shown(page)).toBe(first)
   await page.getByText('1 more address').click()
   await page.getByTitle(`Show ${second}`).click()
   await address(page).filter({ hasText: second }).waitFor()
@@ -146,7 +145,7 @@ test('a new address replaces the old one, which can be selected again, has its o
   await press(page, 'Delete')
   await page.getByText('1 more address').waitFor({ state: 'detached' })
   const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
-  assert.equal(status, 401)
+  expect(status).toBe(401)
 })
 
 describe('a chosen name', () => {
@@ -185,7 +184,7 @@ describe('a chosen name', () => {
       const mail = `From: ${from}\r\nSubject: From ${from}\r\n\r\nx\r\n`
       codes.push(await app().mail('ruled@box.test', mail))
     }
-    assert.deepEqual(codes, [550, 250, 550])
+    expect(codes).toStrictEqual([550, 250, 550])
     await row(page, 'From ann@sender.test').waitFor()
   })
 
@@ -202,8 +201,11 @@ describe('a chosen name', () => {
     ] as const) {
       await name.fill(typed)
       await dialog.getByText(words).waitFor()
-      assert.equal(await name.getAttribute('aria-invalid'), 'true', typed)
-      assert.ok(await page.getByRole('button', { name: 'Create address' }).isDisabled(), typed)
+      expect(await name.getAttribute('aria-invalid'), typed).toBe('true')
+      expect(
+        await page.getByRole('button', { name: 'Create address' }).isDisabled(),
+        typed,
+      ).toBeTruthy()
       await name.fill('fine')
       await dialog.getByText(words).waitFor({ state: 'detached' })
     }
@@ -251,7 +253,7 @@ describe('the expiry', () => {
     await page.getByText('This address has expired. Its mail was deleted.').waitFor()
     await press(page, 'Restore')
     await page.getByText('This address has expired.').waitFor({ state: 'detached' })
-    assert.equal(await shown(page), email)
+    expect(await shown(page)).toBe(email)
     await app().mail(email, plainMail({ subject: 'After the end' }))
     await row(page, 'After the end').waitFor()
   })

@@ -1,12 +1,12 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { onTestFinished, test, vi } from 'vitest'
-import { request } from '../support/http-client.ts'
-import { openPages } from './support/pages.ts'
-import { ADMIN_ENV, ADMIN_TOKEN, openView, signIn } from './views/admin.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { openMailStoreForCli } from '../../src/runtime/stores.ts'
+import { request } from '../kit/http/http-client.ts'
+import { openPages } from '../kit/page/pages.ts'
+import { ADMIN_ENV, ADMIN_TOKEN, openView, signIn } from '../kit/page/views/admin.ts'
 
 const { app, visit, allow } = openPages({ ...ADMIN_ENV, MAYFLY_TRUST_PROXY: '127.0.0.0/8' })
 
@@ -22,7 +22,7 @@ async function openAdmin(): Promise<Page> {
 /** The focus moves after the page has changed. */
 async function assertFocused(page: Page, text: RegExp): Promise<void> {
   const check = async () =>
-    assert.match(String(await page.evaluate('document.activeElement.innerText')), text)
+    expect(String(await page.evaluate('document.activeElement.innerText'))).toMatch(text)
   await vi.waitFor(check, 10_000)
 }
 
@@ -33,25 +33,25 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await page.getByText('Enter the admin token.').waitFor()
   await signIn(page, 'wrong')
   await page.getByText('This is not the admin token.').waitFor()
-  assert.equal(await page.getByLabel('Admin token').getAttribute('aria-invalid'), 'true')
-  assert.equal(await page.title(), 'Admin – Mayfly')
+  expect(await page.getByLabel('Admin token').getAttribute('aria-invalid')).toBe('true')
+  expect(await page.title()).toBe('Admin – Mayfly')
   await signIn(page)
   await page.getByText('Only mail to postmaster and abuse can be read here.').first().waitFor()
 
   // The token is neither stored nor readable for scripts, and a reload keeps the sign-in.
   const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])'
   const text = String(await page.evaluate(stored))
-  assert.ok(!/admin-token|mayfly-admin/.test(text), text)
+  expect(text, text).not.toMatch(/admin-token|mayfly-admin/)
   await page.reload()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
 
   await openView(page, 'Domains')
-  assert.equal(await page.title(), 'Domains – Admin – Mayfly')
+  expect(await page.title()).toBe('Domains – Admin – Mayfly')
   const dialog = page.getByRole('dialog')
   await page.getByRole('button', { name: 'Add a domain' }).click()
   await dialog.getByLabel('Name').fill('nodot')
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
-  await dialog.getByRole('alert').getByText('this is not a domain name').waitFor()
+  await dialog.getByRole('alert').getByText('is not a domain name').waitFor()
   await dialog.getByLabel('Name').fill('new.test')
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
   const added = page.getByRole('listitem').filter({ hasText: 'new.test' })
@@ -73,12 +73,50 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await dialog.getByRole('button', { name: 'End session' }).click()
   await page.getByText(`The session of ${email} has ended.`).waitFor()
   const check = await fetch(`${app().url}/api/check-mail?token=${token}`)
-  assert.equal(check.status, 401)
+  expect(check.status).toBe(401)
 
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('Admin token').waitFor()
   await page.reload()
   await page.getByLabel('Admin token').waitFor()
+})
+
+test('the overview is one request, and all of its plots show the values at the pointer', async () => {
+  const store = await openMailStoreForCli(app().config)
+  const minute = Math.floor(app().now().getTime() / 60_000) * 60_000
+  for (const ago of [2, 3]) {
+    const counts = { mails: { stored: ago * 100 }, sessions: { '': ago * 7 } }
+    await store.saveMinute({ at: new Date(minute - ago * 60_000), node: 'one', counts })
+  }
+  await store.close()
+  const page = await openAdmin()
+  await page.locator('.plot canvas').first().waitFor()
+  const requested: string[] = []
+  page.on('request', (sent) => requested.push(new URL(sent.url()).pathname))
+  await page.reload()
+  const plot = (name: string) => page.getByRole('region', { name })
+  const mails = plot('Mail by outcome')
+  const legends = async () =>
+    await Promise.all(
+      [mails, plot('Live sessions')].map((one) => one.locator('.plot-legend').innerText()),
+    )
+  await mails.locator('canvas').waitFor()
+  const calls = requested.filter((path) => path.startsWith('/admin/api/'))
+  expect(calls).toEqual(['/admin/api/sign-in', '/admin/api/overview'])
+  expect((await legends())[0]).toMatch(/^Total\s+Stored\s+500$/)
+
+  // The last minutes: which of them is complete depends on the time.
+  const steps = mails.locator('.u-over')
+  const { width = 0 } = (await steps.boundingBox()) ?? {}
+  const seen: string[][] = []
+  for (const last of [0, 1, 2, 3]) {
+    await steps.hover({ position: { x: width * (1 - (last + 0.5) / 60), y: 20 } })
+    seen.push(await legends())
+  }
+  const [byOutcome = '', sessions = ''] = seen.find(([text]) => text?.endsWith('300')) ?? []
+  const [time = ''] = byOutcome.split('\n')
+  expect(time).toMatch(/^\d+:\d\d [AP]M$/)
+  expect(sessions.split(/\n+/)).toEqual([time, 'Live sessions', '21'])
 })
 
 test('the form says why nobody can sign in while the service is unavailable, and tells a browser that drops the cookie about https', async () => {
@@ -100,7 +138,7 @@ test('the form says why nobody can sign in while the service is unavailable, and
   await page.route('**/admin/api/sign-in', (route) => route.fulfill({ status: 503, json }))
   await page.reload()
   await alert.getByText(message).waitFor()
-  assert.equal(await page.getByRole('button', { name: 'Sign out' }).count(), 0)
+  expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0)
   await signIn(page)
   await alert.getByText(message).waitFor()
   await page.unroute('**/admin/api/sign-in')
@@ -113,7 +151,7 @@ test('a change keeps what a command has changed meanwhile, and the next page of 
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
   const post = async (path: string, form: Record<string, string>) => {
     const options = { method: 'POST', headers, body: new URLSearchParams(form) }
-    assert.equal((await request(`${app().url}/admin/api${path}`, options)).status, 200)
+    expect((await request(`${app().url}/admin/api${path}`, options)).status).toBe(200)
   }
   const names = Array.from({ length: 53 }, (_, at) => `spam${at}.test`)
   for (const entry of names) await post('/blocks', { entry })
@@ -126,16 +164,16 @@ test('a change keeps what a command has changed meanwhile, and the next page of 
   await page.getByRole('status').getByText('Saved: box.test').waitFor()
   const { body: found } = await request(`${app().url}/admin/api/domains`, { headers })
   const [domain] = found['domains'] as Record<string, unknown>[]
-  assert.deepEqual([domain?.['ttl'], domain?.['reader']], ['2h', true])
+  expect([domain?.['ttl'], domain?.['reader']]).toStrictEqual(['2h', true])
 
   await openView(page, 'Block list')
   const entries = page.getByRole('list', { name: 'Block list' }).getByRole('listitem')
-  assert.equal(await entries.count(), 50)
+  expect(await entries.count()).toBe(50)
   await post('/blocks/remove', { entry: 'spam50.test' })
   await page.getByRole('button', { name: 'Show more' }).click()
   await entries.nth(52).waitFor()
   const shown = (await entries.allInnerTexts()).map((text) => /^spam\d+\.test/.exec(text)?.[0])
-  assert.deepEqual(shown, names.toReversed())
+  expect(shown).toStrictEqual(names.toReversed())
 })
 
 test('an open message has an address of its own, the focus never gets lost, and the checks are made on a click, which shows how far they are', async () => {
@@ -146,13 +184,13 @@ test('an open message has an address of its own, the focus never gets lost, and 
   await openView(page, 'Operator mail')
   await page.getByRole('link', { name: 'Read: Two' }).click()
   await page.getByText('This is Two.').waitFor()
-  assert.match(page.url(), /#mail\/\d+$/)
+  expect(page.url()).toMatch(/#mail\/\d+$/)
   await assertFocused(page, /^Two$/)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Save as .eml' }).click(),
   ])
-  assert.match(readFileSync(await download.path(), 'utf8'), /Subject: Two\r\n\r\nThis is Two\./)
+  expect(readFileSync(await download.path(), 'utf8')).toMatch(/Subject: Two\r\n\r\nThis is Two\./)
   await page.reload()
   await page.getByText('This is Two.').waitFor()
   // By the link of the view as well as by the browser.
@@ -176,7 +214,7 @@ test('an open message has an address of its own, the focus never gets lost, and 
   const button = page.getByRole('button', { name: 'Check now' })
   await button.click()
   await page.locator('progress[value="3"][max="12"]').waitFor()
-  assert.equal(await button.getAttribute('aria-disabled'), 'true')
+  expect(await button.getAttribute('aria-disabled')).toBe('true')
   finish()
   await page.getByRole('listitem').filter({ hasText: 'mx box.test' }).waitFor()
   await page.getByRole('progressbar').waitFor({ state: 'detached' })
@@ -224,17 +262,17 @@ test('while the operator is signed in, a page of the same or of another site cha
       const response = await sent.response()
       if (kind === 'fetch') {
         // Not even the script of the page may see the response.
-        assert.match(sent.failure()?.errorText ?? '', /ERR_BLOCKED_BY_RESPONSE/)
+        expect(sent.failure()?.errorText ?? '').toMatch(/ERR_BLOCKED_BY_RESPONSE/)
         continue
       }
       const { cookie = '' } = await sent.allHeaders()
-      assert.equal(cookie.includes('mayfly-admin='), host === '127.0.0.1', cookie)
-      assert.equal(response?.status(), 403)
+      expect(cookie.includes('mayfly-admin='), cookie).toBe(host === '127.0.0.1')
+      expect(response?.status()).toBe(403)
     }
   }
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
   const { text } = await request(`${app().url}/admin/api/domains`, { headers })
-  assert.ok(!text.includes('evil.test'), text)
+  expect(text, text).not.toContain('evil.test')
 })
 
 // The last one: the clock stays as it is.
@@ -246,8 +284,8 @@ test('an expired sign-in leads back to the form, which says so', async () => {
   await page.evaluate(`location.hash = '#keys'`)
   await page.getByText('You are no longer signed in. Sign in again.').waitFor()
   // The browser, whose clock has not moved, still has it.
-  assert.deepEqual(await page.context().cookies(), cookies)
-  assert.equal(cookies.length, 1)
+  expect(await page.context().cookies()).toStrictEqual(cookies)
+  expect(cookies.length).toBe(1)
 })
 
 /** A page that adds a domain when it is opened. */

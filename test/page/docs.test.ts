@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type KeyRing, openKeyRing } from '../support/keys.ts'
-import { program } from '../support/programs.ts'
-import { DESKTOP, PHONE, SCREENS } from './support/browser.ts'
-import { storeMailboxes } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
-import { openConsole, tryCall } from './views/docs.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DESKTOP, PHONE, SCREENS } from '../kit/page/browser.ts'
+import { storeMailboxes } from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
+import { openConsole, tryCall } from '../kit/page/views/docs.ts'
+import { program } from '../kit/programs/programs.ts'
+import { type KeyRing, openKeyRing } from '../kit/shop/keys.ts'
 
 const { app, visit, newTab, allow } = openPages()
 let ring: KeyRing
@@ -25,22 +24,25 @@ for (const { name, ...viewport } of SCREENS) {
   test(`each link of the contents leads to its section on a ${name}, ${way} JavaScript`, async () => {
     const page = await visit('/docs', { viewport, javaScriptEnabled })
     const boxes = javaScriptEnabled ? [] : await boxesOf(page)
-    assert.ok(await page.getByRole('navigation', { name: 'Contents' }).isVisible())
+    expect(await page.getByRole('navigation', { name: 'Contents' }).isVisible()).toBeTruthy()
     // By its class from here on: looking for a role in the whole document takes long.
     const contents = page.locator('.contents')
     if (name === 'phone') await contents.locator('summary').click()
     const links = contents.getByRole('link')
     const targets = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))
-    assert.ok(targets.length > 20)
+    expect(targets.length).toBeGreaterThan(20)
     const ids = await page.locator('[id]').evaluateAll((all) => all.map(({ id }) => `#${id}`))
     for (const [at, target] of targets.entries()) {
-      assert.equal(ids.filter((id) => id === target).length, 1, target ?? '')
+      expect(ids.filter((id) => id === target).length, target ?? '').toBe(1)
       // Clicks take long.
       if (!target || at % 10 > 0) continue
       await links.nth(at).click()
       const box = await page.locator(target).boundingBox()
-      assert.ok(box && box.y < viewport.height && box.y + box.height > 0, `${target} is in sight`)
-      assert.equal(new URL(page.url()).hash, target)
+      expect(
+        box && box.y < viewport.height && box.y + box.height > 0,
+        `${target} is in sight`,
+      ).toBeTruthy()
+      expect(new URL(page.url()).hash).toBe(target)
     }
     if (name === 'desktop') await assertInSight(contents)
     if (name === 'phone') await assertUnbroken(page)
@@ -48,15 +50,15 @@ for (const { name, ...viewport } of SCREENS) {
     await assertComplete(page)
     const scripted = await visit('/docs', { viewport })
     await scripted.locator('[data-call="GET /metrics"]').getByRole('button').waitFor()
-    assert.deepEqual(await boxesOf(scripted), boxes, 'the layout shifts when the script runs')
+    expect(await boxesOf(scripted), 'the layout shifts when the script runs').toStrictEqual(boxes)
   })
 }
 
 /** On a wide screen the contents stay visible. */
 async function assertInSight(contents: Locator): Promise<void> {
-  assert.ok(await contents.getByRole('link', { name: 'First steps' }).isVisible())
+  expect(await contents.getByRole('link', { name: 'First steps' }).isVisible()).toBeTruthy()
   const box = await contents.boundingBox()
-  assert.ok(box && box.y >= 0 && box.y < 100)
+  expect(box && box.y >= 0 && box.y < 100).toBeTruthy()
 }
 
 /** Commands scroll in their box: no line is broken, and the page is not wider than the screen. */
@@ -68,16 +70,16 @@ async function assertUnbroken(page: Page): Promise<void> {
     const rows = new Set([...range.getClientRects()].map(({ y }) => Math.round(y)))
     return [rows.size, code.textContent.trimEnd().split('\\n').length]
   })`)) as [rows: number, lines: number][]
-  assert.ok(commands.length > 0)
-  for (const [rows, lines] of commands) assert.equal(rows, lines)
-  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+  expect(commands.length).toBeGreaterThan(0)
+  for (const [rows, lines] of commands) expect(rows).toBe(lines)
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
 }
 
 /** Without JavaScript the whole reference is shown, without controls that need scripts. */
 async function assertComplete(page: Page): Promise<void> {
-  assert.ok(await page.getByRole('heading', { name: 'First steps' }).isVisible())
-  assert.ok(await page.getByRole('heading', { name: 'Read mail with a key' }).isVisible())
-  assert.equal(await page.getByRole('button').count(), 0)
+  expect(await page.getByRole('heading', { name: 'First steps' }).isVisible()).toBeTruthy()
+  expect(await page.getByRole('heading', { name: 'Read mail with a key' }).isVisible()).toBeTruthy()
+  expect(await page.getByRole('button').count()).toBe(0)
 }
 
 /** Where some elements of the whole page are. */
@@ -102,19 +104,19 @@ test('every sample has a button that copies it; the console shows errors unchang
   await first?.getByRole('button', { name: 'Copy' }).click()
   await first?.getByRole('button', { name: 'Copied' }).waitFor()
   const copied = await page.evaluate('navigator.clipboard.readText()')
-  assert.equal(copied, `curl -X POST ${app().url}/api/create-session`)
-  assert.equal(await page.locator('pre').count(), await page.locator('.copyable button').count())
+  expect(copied).toBe(`curl -X POST ${app().url}/api/create-session`)
+  expect(await page.locator('pre').count()).toBe(await page.locator('.copyable button').count())
 
   const form = await tryCall(page, 'POST /api/create-session')
   await form.getByLabel('prefix').fill('not a name')
   await send(form)
   await form.getByText('400 Bad Request').waitFor()
-  assert.equal((await answerOf(form))['code'], 'invalid_prefix')
+  expect((await answerOf(form))['code']).toBe('invalid_prefix')
   await form.getByLabel('prefix').fill('tried.here')
   await send(form)
   await form.getByText('200 OK').waitFor()
   const { email, token } = (await answerOf(form)) as { email: string; token: string }
-  assert.match(email, /^tried\.here@/)
+  expect(email).toMatch(/^tried\.here@/)
   await form.getByRole('button', { name: 'Use this token for the calls below' }).click()
 
   const check = await tryCall(page, 'GET /api/check-mail')
@@ -127,35 +129,32 @@ test('every sample has a button that copies it; the console shows errors unchang
   await check.getByLabel('limit').fill('5')
   await check.getByText('As a curl command').click()
   const line = check.locator('.secret-sample code')
-  assert.ok(!(await line.textContent())?.includes(token), 'the token is hidden')
+  expect((await line.textContent())?.includes(token), 'the token is hidden').toBeFalsy()
   await check.getByRole('button', { name: 'Show secret' }).click()
   const command = (await line.textContent()) ?? ''
-  assert.ok(command.includes(`${app().url}/api/check-mail?limit=5`))
+  expect(command).toContain(`${app().url}/api/check-mail?limit=5`)
   const { stdout } = await promisify(execFile)('bash', [
     '-c',
     command.replace('curl', `${program('curl')} -s`),
   ])
-  assert.equal(JSON.parse(stdout).email, email)
+  expect(JSON.parse(stdout).email).toBe(email)
 
   await app().mail(email)
   await send(check)
   const { messages } = (await answerOf(check)) as { messages: { subject: string }[] }
-  assert.deepEqual(
-    messages.map(({ subject }) => subject),
-    ['Hello'],
-  )
+  expect(messages.map(({ subject }) => subject)).toStrictEqual(['Hello'])
   await check.getByText('Headers').click()
-  assert.ok(await check.getByText('etag').isVisible())
+  expect(await check.getByText('etag').isVisible()).toBeTruthy()
 
   const deletion = await tryCall(page, 'POST /api/delete-session')
   await send(deletion)
   const dialog = page.getByRole('dialog', { name: 'Send this request?' })
   await dialog.getByRole('button', { name: 'Cancel' }).click()
-  assert.equal(await app().mail(email), 250)
+  expect(await app().mail(email)).toBe(250)
   await send(deletion)
   await dialog.getByRole('button', { name: 'Send', exact: true }).click()
   await deletion.getByText('200 OK').waitFor()
-  assert.equal(await app().mail(email), 550)
+  expect(await app().mail(email)).toBe(550)
 })
 
 test('the console shows the events of a stream, stops it, reports its end, sends nothing while a required parameter is missing, saves a download as a file, and reports that the site is unreachable', async () => {
@@ -170,17 +169,14 @@ test('the console shows the events of a stream, stops it, reports its end, sends
   await form.getByRole('log').getByText('event: message').waitFor()
   await form.getByRole('button', { name: 'Stop' }).click()
   await form.getByText('Stopped.').waitFor()
-  assert.ok(await form.getByRole('button', { name: 'Send' }).isEnabled())
+  expect(await form.getByRole('button', { name: 'Send' }).isEnabled()).toBeTruthy()
 
   const raw = await tryCall(page, 'GET /api/raw-mail')
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await send(raw)
-  assert.equal(await page.evaluate(`document.activeElement.matches(':invalid')`), true)
-  assert.deepEqual(
-    requested.filter((url) => url.includes('/api/')),
-    [],
-  )
+  expect(await page.evaluate(`document.activeElement.matches(':invalid')`)).toBe(true)
+  expect(requested.filter((url) => url.includes('/api/'))).toStrictEqual([])
   const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
   const { messages } = (await listed.json()) as { messages: { id: number }[] }
   await raw.getByLabel('id').fill(String(messages[0]?.id))
@@ -189,8 +185,8 @@ test('the console shows the events of a stream, stops it, reports its end, sends
     page.waitForEvent('download'),
     raw.getByRole('link', { name: /^Download message-\d+\.eml/ }).click(),
   ])
-  assert.match(download.suggestedFilename(), /^message-\d+\.eml$/)
-  assert.match(readFileSync(await download.path(), 'utf8'), /Your code is 123456/)
+  expect(download.suggestedFilename()).toMatch(/^message-\d+\.eml$/)
+  expect(readFileSync(await download.path(), 'utf8')).toMatch(/Your code is 123456/)
   await page.route('**/api/raw-mail*', (route) => route.abort())
   await send(raw)
   await raw.getByText('Could not reach the server').waitFor()
@@ -202,7 +198,7 @@ test('the console shows the events of a stream, stops it, reports its end, sends
     body: new URLSearchParams({ token }),
   })
   await form.getByText('Stream ended').waitFor()
-  assert.match((await form.getByRole('log').textContent()) ?? '', /event: end/)
+  expect((await form.getByRole('log').textContent()) ?? '').toMatch(/event: end/)
 })
 
 // Contains characters not allowed in a header, so it cannot be sent to the server.
@@ -214,15 +210,15 @@ test('the console uses the token of the inbox only on request, reads mail with a
   await storeMailboxes(page, [{ email, token }])
   const check = await openConsole({ page, app: app() }, 'GET /api/check-mail')
   const field = check.getByLabel('Session token')
-  assert.equal(await field.inputValue(), '')
+  expect(await field.inputValue()).toBe('')
   await field.fill(NON_ASCII)
   await send(check)
   await check.getByText('token: no session has this token.').waitFor()
   await check.getByRole('button', { name: `Use the token for ${email}` }).click()
-  assert.equal(await field.inputValue(), token)
+  expect(await field.inputValue()).toBe(token)
   await send(check)
   await check.getByText('200 OK').waitFor()
-  assert.equal((await answerOf(check))['email'], email)
+  expect((await answerOf(check))['email']).toBe(email)
 
   const key = await ring.issue()
   await app().mail('console@pool.test')
@@ -236,17 +232,14 @@ test('the console uses the token of the inbox only on request, reads mail with a
   await send(form)
   await form.getByText('200 OK').waitFor()
   const [found] = (await answerOf(form)) as unknown as { emails: { subject: string }[] }[]
-  assert.deepEqual(
-    found?.emails.map(({ subject }) => subject),
-    ['Hello'],
-  )
-  assert.equal(await ring.used(key), 1)
+  expect(found?.emails.map(({ subject }) => subject)).toStrictEqual(['Hello'])
+  expect(await ring.used(key)).toBe(1)
   await form.getByText('Headers').click()
-  assert.ok(await form.getByText('x-ratelimit-remaining').isVisible())
+  expect(await form.getByText('x-ratelimit-remaining').isVisible()).toBeTruthy()
 
   const other = await newTab(page, '/docs')
   const again = await tryCall(other, 'GET /api/check-mail')
-  assert.equal(await again.getByLabel('Session token').inputValue(), '')
+  expect(await again.getByLabel('Session token').inputValue()).toBe('')
   await other.close()
   await page.goto(`${app().url}/key`)
   await page.getByText('1 of 1,000 used').waitFor()

@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { type KeyRing, openKeyRing } from '../support/keys.ts'
-import { FAKE_SHOP } from '../support/shop-client.ts'
-import { DESKTOP, PHONE } from './support/browser.ts'
-import { checkColours, checkContrast } from './support/contrast.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
-import { ADMIN_ENV } from './views/admin.ts'
-import { DOCUMENTS, type View } from './views.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DESKTOP, PHONE } from '../kit/page/browser.ts'
+import { checkColours, checkContrast } from '../kit/page/contrast.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
+import { ADMIN_ENV } from '../kit/page/views/admin.ts'
+import { DOCUMENTS, type View } from '../kit/page/views.ts'
+import { type KeyRing, openKeyRing } from '../kit/shop/keys.ts'
+import { FAKE_SHOP } from '../kit/shop/shop-client.ts'
 
 const visits = openPages({ ...FAKE_SHOP, ...ADMIN_ENV })
 let ring: KeyRing
@@ -44,10 +43,10 @@ async function checkView(page: Page, { name, within, repeated }: View): Promise<
     await page.setViewportSize(viewport)
     await page.evaluate(PAINTED)
     const wide = await page.evaluate('document.documentElement.scrollWidth')
-    assert.equal(wide, viewport.width, name)
+    expect(wide, name).toBe(viewport.width)
     if (viewport === DESKTOP && IN_LINE.test(name)) {
       const { mark, content } = (await page.evaluate(EDGES)) as Record<string, number>
-      assert.equal(content, mark, `${name} begins below the logo`)
+      expect(content, `${name} begins below the logo`).toBe(mark)
     }
     // Contrast hardly depends on the size.
     if (viewport === DESKTOP && !isDarkToo(name)) continue
@@ -60,7 +59,7 @@ async function checkView(page: Page, { name, within, repeated }: View): Promise<
   if (!isDarkToo(name)) return
   if (repeated) {
     const removed = page.locator(repeated)
-    assert.ok(await removed.evaluateAll((all) => all.map((one) => one.remove()).length))
+    expect(await removed.evaluateAll((all) => all.map((one) => one.remove()).length)).toBeTruthy()
   }
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
@@ -74,7 +73,7 @@ async function checkScheme(
   within?: string,
 ): Promise<void> {
   await page.emulateMedia({ colorScheme })
-  assert.ok((await checkContrast(page, colorScheme, within)) > (within ? 0 : 4))
+  expect(await checkContrast(page, colorScheme, within)).toBeGreaterThan(within ? 0 : 4)
 }
 
 const IN_LINE = /^(?:inbox-empty|key-form|docs|plain-start|plain-not-found|leave-.*)$/

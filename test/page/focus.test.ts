@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { test } from 'vitest'
-import { mailMany, opener, row, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { mailMany, opener, row, waitForInbox } from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit } = openPages()
 

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, test } from 'vitest'
-import { type GmailApp, startGmailApp } from '../support/gmail-app.ts'
-import { sharedBrowser } from './support/browser.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type GmailApp, startGmailApp } from '../kit/gmail/gmail-app.ts'
+import { sharedBrowser } from '../kit/page/browser.ts'
 
 const JOEY = 'joey@gmail.com'
 
@@ -28,5 +27,5 @@ test('an alias can be created if the site has Gmail accounts', async () => {
   await places.selectOption({ label: `Gmail alias: ${JOEY}` })
   await dialog.getByRole('button', { name: 'Create address' }).click()
   await page.locator('#address').filter({ hasText: 'joey+shop@gmail.com' }).waitFor()
-  assert.equal(await dialog.count(), 0)
+  expect(await dialog.count()).toBe(0)
 })

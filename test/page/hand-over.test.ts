@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { encode } from 'uqr'
-import { test } from 'vitest'
-import { mailboxOf, storedMailboxes, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { expect, test } from 'vitest'
+import { mailboxOf, storedMailboxes, waitForInbox } from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages()
 
@@ -21,8 +20,7 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
   const code = page.getByRole('img', { name: `QR code that opens ${email}` })
   const link = `${app().url}/#open=${token}`
   await code.locator('path[d^=M]').waitFor()
-  assert.deepEqual(
-    await code.locator('path').getAttribute('d'),
+  expect(await code.locator('path').getAttribute('d')).toStrictEqual(
     squares(encode(link, { ecc: 'M', border: 4 }).data),
   )
 
@@ -30,17 +28,17 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
   await phone.goto(link)
   const dialog = phone.getByRole('dialog', { name: 'Open this address here?' })
   await dialog.getByText(email).waitFor()
-  assert.equal(new URL(phone.url()).hash, '', 'the token is gone from the address bar')
-  assert.deepEqual(await storedMailboxes(phone), [])
+  expect(new URL(phone.url()).hash, 'the token is gone from the address bar').toBe('')
+  expect(await storedMailboxes(phone)).toStrictEqual([])
   await press(phone, 'Open here')
-  assert.equal(await shown(phone), email)
-  assert.deepEqual((await mailboxOf(phone)).token, token)
+  expect(await shown(phone)).toBe(email)
+  expect((await mailboxOf(phone)).token).toStrictEqual(token)
 
   // There the rarer actions are behind one button.
   const rare = ['Open on a phone', 'Delete address'].map((name) =>
     phone.getByRole('button', { name }),
   )
-  for (const one of rare) assert.equal(await one.isVisible(), false)
+  for (const one of rare) expect(await one.isVisible()).toBe(false)
   await press(phone, 'More')
   for (const one of rare) await one.waitFor()
 })
@@ -52,12 +50,12 @@ test('address and link are copied without the clipboard API, as over plain http'
   const { email, token } = await waitForInbox(page)
   await press(page, 'Copy')
   await page.getByRole('button', { name: 'Copied' }).waitFor()
-  assert.equal(await page.evaluate('hidden.readText()'), email)
+  expect(await page.evaluate('hidden.readText()')).toBe(email)
   await press(page, 'Open on a phone')
   await page.getByText('127.0.0.1 works only on this device.').waitFor()
   await press(page, 'Copy link')
   await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor()
-  assert.equal(await page.evaluate('hidden.readText()'), `${app().url}/#open=${token}`)
+  expect(await page.evaluate('hidden.readText()')).toBe(`${app().url}/#open=${token}`)
 })
 
 /** Run in the page. */
@@ -70,7 +68,7 @@ test('a phone that declines gets its own address', async () => {
   const { email, token } = await app().session()
   const phone = await visit(`/#open=${token}`)
   await press(phone, 'Cancel')
-  assert.notEqual(await shown(phone), email)
+  expect(await shown(phone)).not.toBe(email)
 })
 
 test('a phone shows that the link is truncated or corrupt, or that its mailbox no longer exists', async () => {
@@ -83,14 +81,14 @@ test('a phone shows that the link is truncated or corrupt, or that its mailbox n
     await phone.goto('about:blank')
     await phone.goto(`${app().url}/#open=${badToken}`)
     await phone.getByText(notice).waitFor()
-    assert.equal(new URL(phone.url()).hash, '')
+    expect(new URL(phone.url()).hash).toBe('')
     await shown(phone)
   }
   const email = await shown(phone)
   for (const badToken of ['a b', 'x'.repeat(129)]) {
     await phone.evaluate(`(${FOLLOW_LINK})('#open=${badToken}', '${notice}')`)
-    assert.equal(new URL(phone.url()).hash, '')
-    assert.equal(await shown(phone), email)
+    expect(new URL(phone.url()).hash).toBe('')
+    expect(await shown(phone)).toBe(email)
   }
 })
 

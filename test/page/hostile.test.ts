@@ -1,18 +1,17 @@
-import assert from 'node:assert/strict'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import type { App } from '../support/app.ts'
-import { connectSmtp } from '../support/smtp-client.ts'
-import { PHONE } from './support/browser.ts'
-import { type Canary, hostsIn, type Observed, openCanary } from './support/canary.ts'
-import { PAYLOADS } from './support/hostile-html.ts'
-import { HOSTILE_MAILS, hostileMail, htmlMail } from './support/hostile-mails.ts'
-import { openMailbox } from './support/inbox.ts'
-import { renderWithLayers } from './support/layers.ts'
-import { sharedPageApp } from './support/pages.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { App } from '../kit/app/app.ts'
+import { PHONE } from '../kit/page/browser.ts'
+import { type Canary, hostsIn, type Observed, openCanary } from '../kit/page/canary.ts'
+import { PAYLOADS } from '../kit/page/hostile-html.ts'
+import { HOSTILE_MAILS, hostileMail, htmlMail } from '../kit/page/hostile-mails.ts'
+import { openMailbox } from '../kit/page/inbox.ts'
+import { renderWithLayers } from '../kit/page/layers.ts'
+import { sharedPageApp } from '../kit/page/pages.ts'
+import { connectSmtp } from '../kit/smtp/smtp-client.ts'
 
 // hostile-layers.test.ts displays every payload. In the inbox the long tests open all of them; otherwise some of each family.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
-const payloads = PAYLOADS.filter((_, at) => LONG || at % 16 === 0)
+const payloads = PAYLOADS.filter((_, at) => LONG || at % 32 === 0)
 
 const names = Object.keys(HOSTILE_MAILS)
 const mails = [
@@ -42,14 +41,15 @@ const PARSER_MESSAGES = [
 
 /** No script ran, nothing navigated and nothing was requested. */
 function assertInert({ ran, requested, left, logged }: Observed): void {
-  assert.deepEqual(
-    { ran: ran.map(named), asked: requested, left, heard: canary.requests },
-    { ran: [], asked: [], left: [], heard: [] },
-  )
-  assert.deepEqual(
-    [...new Set(logged.filter((text) => !PARSER_MESSAGES.some((one) => one.test(text))))],
-    [],
-  )
+  expect({ ran: ran.map(named), asked: requested, left, heard: canary.requests }).toStrictEqual({
+    ran: [],
+    asked: [],
+    left: [],
+    heard: [],
+  })
+  expect([
+    ...new Set(logged.filter((text) => !PARSER_MESSAGES.some((one) => one.test(text)))),
+  ]).toStrictEqual([])
 }
 
 function named(word: string): string {
@@ -83,11 +83,11 @@ describe('the canary', () => {
     const navigation = await renderWithLayers(canary, layers, [
       '<script>top.location = "http://canary.test/top"</script>',
     ])
-    assert.deepEqual(ran, ['0 1'])
-    assert.ok(requested.includes('http://canary.test/seen'))
-    assert.ok(canary.requests.some((line) => line.startsWith('GET /seen ')))
-    assert.ok(left.some((line) => line.startsWith('a window')))
-    assert.ok(navigation.left.includes('http://canary.test/top'))
+    expect(ran).toStrictEqual(['0 1'])
+    expect(requested).toContain('http://canary.test/seen')
+    expect(canary.requests.some((line) => line.startsWith('GET /seen '))).toBeTruthy()
+    expect(left.some((line) => line.startsWith('a window'))).toBeTruthy()
+    expect(navigation.left).toContain('http://canary.test/top')
   })
 })
 
@@ -101,8 +101,8 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
   await openMailbox(page, app, session)
   await page.locator('.mail-open').first().waitFor()
   const opened = await page.evaluate(`(${OPEN_ALL})(${first}, ${some.length})`)
-  assert.equal(opened, some.length)
-  assert.equal(new URL(page.url()).pathname, '/')
+  expect(opened).toBe(some.length)
+  expect(new URL(page.url()).pathname).toBe('/')
   await context.close()
   return watched
 }
@@ -113,7 +113,7 @@ async function sendAll(to: string, some: string[]): Promise<void> {
     const client = await connectSmtp(app.smtpPort)
     for (const raw of some.slice(start, start + BATCH)) {
       const { code } = await client.send({ to: [to], raw })
-      assert.equal(code, 250)
+      expect(code).toBe(250)
     }
     client.close()
   }

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { test } from 'vitest'
-import { plainMail, row, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { expect, test } from 'vitest'
+import { plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit } = openPages()
 
@@ -53,36 +52,36 @@ test('permission is requested only when notifications are enabled; then mail is 
   const { page, email } = await openWatched()
   await app().mail(email, plainMail({ subject: 'Silent' }))
   await row(page, 'Silent').waitFor()
-  assert.deepEqual(await seen(page), { asked: 0, notes: [], tones: 0 })
+  expect(await seen(page)).toStrictEqual({ asked: 0, notes: [], tones: 0 })
 
   await page.getByRole('checkbox', { name: 'Notify me of new mail' }).check()
-  assert.equal((await seen(page)).asked, 1)
+  expect((await seen(page)).asked).toBe(1)
   await app().mail(email, plainMail({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
-  assert.deepEqual((await seen(page)).notes, [])
+  expect((await seen(page)).notes).toStrictEqual([])
   await row(page, 'Silent').locator('.mail-open').click()
   await page.getByText('1 unread').waitFor()
-  assert.deepEqual(await page.evaluate('window.badges'), [0, 1, 2, 1])
+  expect(await page.evaluate('window.badges')).toStrictEqual([0, 1, 2, 1])
 
   await page.evaluate(HIDE)
   await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
   const { notes, tones: none } = await seen(page)
-  assert.deepEqual(notes, [['New message', 'Ann']], 'the subject is not told')
-  assert.equal(none, 0)
+  expect(notes, 'the subject is not told').toStrictEqual([['New message', 'Ann']])
+  expect(none).toBe(0)
 
   await page.evaluate('delete document.visibilityState')
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
   const { tones } = await seen(page)
-  assert.ok(tones > 0)
+  expect(tones).toBeGreaterThan(0)
   await app().mail(email, plainMail({ subject: 'Loud' }))
   await row(page, 'Loud').waitFor()
-  assert.equal((await seen(page)).tones, 2 * tones)
+  expect((await seen(page)).tones).toBe(2 * tones)
   await page.reload()
   await row(page, 'Loud').waitFor()
   await page.getByText('Settings').click()
-  assert.equal(await page.getByRole('checkbox', { name: 'A sound' }).isChecked(), true)
-  assert.equal((await seen(page)).tones, 0, 'what was there before is not told again')
+  expect(await page.getByRole('checkbox', { name: 'A sound' }).isChecked()).toBe(true)
+  expect((await seen(page)).tones, 'what was there before is not told again').toBe(0)
 })
 
 test('if the browser denies permission, or shows no notifications from a page, the switch is off and says so', async () => {
@@ -91,7 +90,7 @@ test('if the browser denies permission, or shows no notifications from a page, t
   const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
   await notes.click()
   await page.getByText('Notifications are blocked').waitFor()
-  assert.equal(await notes.isChecked(), false)
+  expect(await notes.isChecked()).toBe(false)
 
   // The permission is back to its default.
   await page.reload()
@@ -103,12 +102,12 @@ test('if the browser denies permission, or shows no notifications from a page, t
   await app().mail(email, plainMail({ subject: 'Unseen' }))
   const hint = page.getByText('This browser does not show notifications from a page')
   await hint.waitFor()
-  assert.equal(await notes.isChecked(), false)
+  expect(await notes.isChecked()).toBe(false)
   // The next time it is found out at once.
   await page.reload()
   await page.getByText('Settings').click()
   await page.evaluate(FORBID_NOTIFICATIONS)
   await notes.click()
   await hint.waitFor()
-  assert.equal(await notes.isChecked(), false)
+  expect(await notes.isChecked()).toBe(false)
 })

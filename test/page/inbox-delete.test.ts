@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   mailMany,
   opener,
@@ -11,8 +10,8 @@ import {
   subjects,
   waitForInbox,
   waitForSubjects,
-} from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+} from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 // Behind a proxy, so that rate limits apply to the browser.
 const { app, visitWithClock, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
@@ -28,10 +27,7 @@ const WATCH_ROWS = `
 `
 
 /** The unconfirmed deletions that the browser stores. */
-const pending = (page: Page) =>
-  page.evaluate(
-    `['deleting', 'deleting all'].map((name) => localStorage.getItem('mayfly ' + name) ?? '').join('')`,
-  )
+const pending = (page: Page) => page.evaluate(`localStorage.getItem('mayfly deleting') ?? ''`)
 
 test('a deleted message disappears at once, can be restored until the time to undo is over or the page is closed, and is then deleted on the server', async () => {
   const page = await visitWithClock('/')
@@ -42,12 +38,12 @@ test('a deleted message disappears at once, can be restored until the time to un
   await page.keyboard.press('#')
   await row(page, 'Mail 1').waitFor({ state: 'detached' })
   await page.locator('.toast', { hasText: 'Message deleted' }).waitFor()
-  assert.deepEqual(await subjects(app(), token), ['Mail 3', 'Mail 2', 'Mail 1'])
+  expect(await subjects(app(), token)).toStrictEqual(['Mail 3', 'Mail 2', 'Mail 1'])
   const undo = page.getByRole('button', { name: 'Undo' })
   await undo.click()
   await row(page, 'Mail 1').waitFor()
   await undo.waitFor({ state: 'detached' })
-  assert.equal(await page.title(), '(3) Inbox – Mayfly')
+  expect(await page.title()).toBe('(3) Inbox – Mayfly')
 
   // There is time as long as the button has the focus. The pointer would have the same effect.
   await page.mouse.move(0, 0)
@@ -55,12 +51,12 @@ test('a deleted message disappears at once, can be restored until the time to un
   await page.keyboard.press('#')
   await undo.focus()
   await page.clock.runFor(60_000)
-  assert.deepEqual(await subjects(app(), token), ['Mail 3', 'Mail 2', 'Mail 1'])
+  expect(await subjects(app(), token)).toStrictEqual(['Mail 3', 'Mail 2', 'Mail 1'])
   await page.keyboard.press('Enter')
   await row(page, 'Mail 1').waitFor()
   await page.reload()
   await row(page, 'Mail 1').waitFor()
-  assert.equal(await pending(page), '')
+  expect(await pending(page)).toBe('')
 
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
@@ -69,7 +65,7 @@ test('a deleted message disappears at once, can be restored until the time to un
   await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
   await page.clock.runFor(UNDO_MS)
   await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
-  assert.equal(await undo.count(), 0)
+  expect(await undo.count()).toBe(0)
 
   await page.keyboard.press('#')
   await row(page, 'Mail 1').waitFor({ state: 'detached' })
@@ -86,17 +82,16 @@ describe('several messages', () => {
       await page.getByRole('checkbox', { name: `Select “${name}”` }).check()
     }
     const all = page.getByRole('checkbox', { name: '2 selected' })
-    assert.equal(
+    expect(
       await all.evaluate((box) => (box as unknown as { indeterminate: boolean }).indeterminate),
-      true,
-    )
+    ).toBe(true)
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
     await press('Delete')
     await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
-    assert.equal(await page.locator('.mail').count(), 2)
+    expect(await page.locator('.mail').count()).toBe(2)
     await press('Undo')
     await row(page, 'Mail 3').waitFor()
-    assert.equal(await page.getByRole('checkbox', { checked: true }).count(), 0)
+    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0)
 
     await page.getByRole('checkbox', { name: 'Select “Mail 4”' }).check()
     await page.keyboard.press('#')
@@ -143,9 +138,9 @@ describe('several messages', () => {
       await row(page, newer).waitFor()
       await page.clock.runFor(UNDO_MS)
       await waitForSubjects(app(), session.token, [newer])
-      assert.equal(sent.length, 1, name)
-      assert.match(sent.splice(0).join(), expected)
-      assert.equal(await page.locator('.mail').count(), 1)
+      expect(sent.length, name).toBe(1)
+      expect(sent.splice(0).join()).toMatch(expected)
+      expect(await page.locator('.mail').count()).toBe(1)
       if (name === 'all') await mailMany(app(), session.email, 30)
     }
   })
@@ -195,11 +190,10 @@ describe('several messages', () => {
       await page.getByText('Waiting for mail').waitFor()
       await page.clock.runFor(UNDO_MS)
       await vi.waitUntil(() => sent === 2, 30_000)
-      assert.match(
-        String(await pending(page)),
-        /^\{"[^"]+@[^"]+":\[\d+\]\}\{"[^"]+@[^"]+":\[\d+\]\}$/,
+      expect(String(await pending(page))).toMatch(
+        /^\[\{"token":"[\w-]+","ids":\[\d+\]\},\{"token":"[\w-]+","ids":\[[\d,]+\],"upToId":\d+\}\]$/,
       )
-      assert.equal((await subjects(app(), token)).length, 12)
+      expect((await subjects(app(), token)).length).toBe(12)
       await page.context().addInitScript({ content: WATCH_ROWS })
       // The first list is older than the deletions but arrives after them.
       await page.context().route('**/api/check-mail?*', async (route) => {
@@ -215,7 +209,7 @@ describe('several messages', () => {
       await vi.waitUntil(async () => (await pending(after)) === '', 30_000)
       deleted.resolve()
       await after.getByText('Waiting for mail').waitFor()
-      assert.equal(await after.evaluate('rowsSeen'), 0, 'a deleted message was listed again')
+      expect(await after.evaluate('rowsSeen'), 'a deleted message was listed again').toBe(0)
     })
   }
 })

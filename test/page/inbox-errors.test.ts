@@ -1,36 +1,38 @@
-import assert from 'node:assert/strict'
-import { describe, test, vi } from 'vitest'
-import { mailboxOf, opener, plainMail, row, waitForInbox } from './support/inbox.ts'
-import { OWN_SERVER, openPages } from './support/pages.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { mailboxOf, opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import { OWN_SERVER, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages(OWN_SERVER)
 
 describe('without a live stream', () => {
-  test('the page falls back to long polling, then to polling at intervals, shows that, and retries the stream after a while', async () => {
+  test('the page polls at intervals, shows that, and retries the stream after a while', async () => {
     allow({ complaint: /api\/events/ })
     const page = await visit('/livez')
     await page.clock.install()
-    await page.route('**/api/events', (route) => route.abort())
+    let tries = 0
+    await page.route('**/api/events', (route) => {
+      tries += 1
+      return route.abort()
+    })
     await page.goto(app().url)
-    await page.getByText('No live connection – checking for mail').waitFor()
+    await page.getByText('Checking every 5 seconds').waitFor()
     const { email } = await mailboxOf(page)
-    await app().mail(email, plainMail({ subject: 'By asking' }))
-    await row(page, 'By asking').waitFor()
-    await page.getByText('No live connection').waitFor()
-
-    allow({ complaint: /api\/(events|check-mail)/ })
-    // The request that is waiting still gets its response.
-    await page.route('**/api/check-mail?*wait=*', (route) => route.abort())
-    await app().mail(email, plainMail({ subject: 'By the last request' }))
-    await row(page, 'By the last request').waitFor()
-    await page.getByText('Checking every 15 seconds').waitFor()
     await app().mail(email, plainMail({ subject: 'By looking' }))
-    await page.clock.fastForward(15_000)
+    await page.clock.fastForward(5_000)
     await row(page, 'By looking').waitFor()
     await app().mail(email, plainMail({ subject: 'By hand' }))
     await page.getByRole('button', { name: 'Check now' }).click()
     await row(page, 'By hand').waitFor()
+    expect(tries).toBe(2)
 
+    // Once, then it polls again.
+    const failed = page.waitForEvent('requestfailed', (request) =>
+      request.url().endsWith('/events'),
+    )
+    await page.clock.fastForward(5 * 60_000)
+    await failed
+    await page.getByText('Checking every 5 seconds').waitFor()
+    expect(tries).toBe(3)
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
     await waitForInbox(page)
@@ -48,7 +50,7 @@ describe('without a live stream', () => {
       await vi.waitUntil(() => tries === count, { timeout: 30_000 })
       await page.clock.fastForward(10_000)
     }
-    await page.getByText('checking for mail').waitFor()
+    await page.getByText('Checking every 5 seconds').waitFor()
   })
 })
 
@@ -66,7 +68,7 @@ test('the page reconnects to a stopping server after its retry time, without an 
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'By the fourth' }))
   await row(page, 'By the fourth').waitFor()
-  assert.equal(tries, 4)
+  expect(tries).toBe(4)
 })
 
 test('the page shows that it is offline, and then the mail received meanwhile', async () => {
@@ -113,8 +115,8 @@ test('a session that has expired empties the page, with a notice', async () => {
   // The server checks expiry on activity and at intervals.
   await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
   await page.getByText('This address has expired. Its mail was deleted.').waitFor()
-  assert.equal(await row(page, 'Soon gone').count(), 0)
-  assert.equal(await page.title(), 'Inbox – Mayfly')
+  expect(await row(page, 'Soon gone').count()).toBe(0)
+  expect(await page.title()).toBe('Inbox – Mayfly')
 })
 
 test('the rate limit is shown with the time to wait, and then the page continues', async () => {

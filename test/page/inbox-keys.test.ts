@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   mailboxOf,
   mailMany,
@@ -8,8 +7,8 @@ import {
   row,
   waitForInbox,
   waitForSubjects,
-} from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+} from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit, visitWithClock } = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
@@ -22,20 +21,20 @@ test('every task can be done without a mouse', async () => {
   const { email, token } = await waitForInbox(page)
   await page.keyboard.press('c')
   await page.getByText('Copied').first().waitFor()
-  assert.equal(await copied(page), email)
+  expect(await copied(page)).toBe(email)
 
   await app().mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 731204.' }))
   await app().mail(email, plainMail({ subject: 'Welcome' }))
   await row(page, 'Welcome').waitFor()
   await row(page, '731204').waitFor()
   await page.keyboard.press('j')
-  assert.match(await focused(page), /Welcome/)
+  expect(await focused(page)).toMatch(/Welcome/)
   await page.keyboard.press('j')
-  assert.match(await focused(page), /Sign in/)
+  expect(await focused(page)).toMatch(/Sign in/)
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.locator('.toast', { hasText: 'Code 731204 copied' }).waitFor()
-  assert.equal(await copied(page), '731204')
+  expect(await copied(page)).toBe('731204')
 
   await page.keyboard.press('Shift+Tab')
   await page.keyboard.press('Enter')
@@ -52,25 +51,25 @@ test('in the list the first tab stop skips to it, / searches, x selects, Delete 
   await mailMany(app(), email, 3)
   await row(page, 'Mail 3').waitFor()
   await page.keyboard.press('Tab')
-  assert.equal(await focused(page), 'Skip to messages')
+  expect(await focused(page)).toBe('Skip to messages')
   await page.keyboard.press('Enter')
-  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
+  expect(await page.evaluate('document.activeElement.id')).toBe('messages')
 
   // Letters typed in the search are not commands, and Esc leaves it.
   await page.keyboard.press('/')
   await page.keyboard.type('ann n # ?')
-  assert.equal(await page.getByRole('searchbox').inputValue(), 'ann n # ?')
+  expect(await page.getByRole('searchbox').inputValue()).toBe('ann n # ?')
   await page.getByText('No messages match').waitFor()
-  assert.equal(await page.getByRole('dialog').count(), 0)
-  assert.equal((await mailboxOf(page)).email, email)
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect((await mailboxOf(page)).email).toBe(email)
   await page.keyboard.press('Escape')
   await row(page, 'Mail 3').waitFor()
-  assert.equal(await page.getByRole('searchbox').inputValue(), '')
+  expect(await page.getByRole('searchbox').inputValue()).toBe('')
   await page.keyboard.press('/')
   await page.keyboard.type('mail 1')
   await page.getByText('1 message found').waitFor()
   await page.keyboard.press('Enter')
-  assert.match(await focused(page), /Mail 1/)
+  expect(await focused(page)).toMatch(/Mail 1/)
   // Enter has opened it. One Esc closes it, the next ends the search.
   await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
   await page.keyboard.press('Escape')
@@ -82,17 +81,17 @@ test('in the list the first tab stop skips to it, / searches, x selects, Delete 
   await page.getByText('2 selected').waitFor()
   await page.keyboard.press('Delete')
   await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
-  assert.deepEqual(await page.locator('.mail-subject').allTextContents(), ['Mail 2'])
+  expect(await page.locator('.mail-subject').allTextContents()).toStrictEqual(['Mail 2'])
   await page.keyboard.press('z')
   await row(page, 'Mail 3').waitFor()
-  assert.equal(await page.locator('.mail').count(), 3)
+  expect(await page.locator('.mail').count()).toBe(3)
 
   const forced = page.waitForRequest(/check-mail\?.*force=1/)
   await page.keyboard.press('r')
   await forced
   // Combinations with Ctrl are left to the browser.
   await page.keyboard.press('Control+j')
-  assert.equal(await page.evaluate('document.activeElement.id'), 'messages')
+  expect(await page.evaluate('document.activeElement.id')).toBe('messages')
   await page.keyboard.press('n')
   await vi.waitUntil(async () => (await mailboxOf(page)).email !== email, 30_000)
 })
@@ -118,7 +117,7 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   for (const key of ['u', 'Escape']) {
     await page.keyboard.press(key)
     await none.waitFor()
-    assert.match(await focused(page), /Mail 2/)
+    expect(await focused(page)).toMatch(/Mail 2/)
     await page.keyboard.press('Enter')
     await heading('Mail 2').waitFor()
   }
@@ -136,7 +135,7 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   // A click leaves the focus in the list.
   await page.locator('.mail-open').first().click()
   await heading('Mail 3').waitFor()
-  assert.match(await focused(page), /Mail 3/)
+  expect(await focused(page)).toMatch(/Mail 3/)
   await page.locator('.mail-open:focus').waitFor()
 
   // A message opened before the browser has navigated back stays open.
@@ -148,12 +147,12 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   await heading('Mail 2').waitFor()
   await page.goBack()
   await none.waitFor()
-  assert.equal(new URL(page.url()).pathname, '/')
+  expect(new URL(page.url()).pathname).toBe('/')
 
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await help.waitFor()
-  assert.equal(await help.locator('kbd').count(), 14)
+  expect(await help.locator('kbd').count()).toBe(14)
   await page.keyboard.press('Escape')
   await help.waitFor({ state: 'detached' })
   await page.getByText('Settings').click()
@@ -162,8 +161,8 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   await waitForInbox(page)
   await row(page, 'Mail 1').waitFor()
   for (const key of ['j', 'n', '#', '?', '/', 'c']) await page.keyboard.press(key)
-  assert.equal(await page.getByRole('dialog').count(), 0)
-  assert.equal((await mailboxOf(page)).email, email)
-  assert.equal(await page.locator('.mail').count(), 3)
-  assert.equal(await page.evaluate('document.activeElement === document.body'), true)
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect((await mailboxOf(page)).email).toBe(email)
+  expect(await page.locator('.mail').count()).toBe(3)
+  expect(await page.evaluate('document.activeElement === document.body')).toBe(true)
 })

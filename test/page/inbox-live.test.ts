@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
-import { test } from 'vitest'
-import { opener, plainMail, row, waitForInbox } from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+import { expect, test } from 'vitest'
+import { opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit, newTab } = openPages()
 
@@ -19,37 +18,42 @@ test('mail appears without a reload and without polling, newest first, and is un
   await app().mail(email, plainMail({ from: 'Ann <ann@sender.test>', subject: 'First' }))
   await row(page, 'First').getByText('Ann').waitFor()
   // The list, the stream, and the list once more for changes in between.
-  assert.deepEqual(
-    requested.filter((path) => !/domains/.test(path)),
-    ['/api/create-session', '/api/check-mail', '/api/events', '/api/check-mail'],
-  )
+  expect(requested.filter((path) => !/domains/.test(path))).toStrictEqual([
+    '/api/create-session',
+    '/api/check-mail',
+    '/api/events',
+    '/api/check-mail',
+  ])
   await page.locator('[role=status]', { hasText: 'New message from Ann: First' }).waitFor()
   await app().mail(email, plainMail({ from: 'bob@sender.test', subject: '' }))
   await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
-  assert.deepEqual(await page.locator('.mail-from').allTextContents(), ['bob@sender.test', 'Ann'])
+  expect(await page.locator('.mail-from').allTextContents()).toStrictEqual([
+    'bob@sender.test',
+    'Ann',
+  ])
   await page.getByText('2 unread').waitFor()
-  assert.equal(await page.title(), '(2) Inbox – Mayfly')
+  expect(await page.title()).toBe('(2) Inbox – Mayfly')
   const icon = page.locator('link[rel=icon]')
-  assert.match((await icon.getAttribute('href')) ?? '', /^data:image\/svg\+xml,.*%3E2%3C/)
+  expect((await icon.getAttribute('href')) ?? '').toMatch(/^data:image\/svg\+xml,.*%3E2%3C/)
 
   await opener(page, 'First').click()
   await page.getByText('1 unread').waitFor()
-  assert.equal(await page.title(), '(1) Inbox – Mayfly')
+  expect(await page.title()).toBe('(1) Inbox – Mayfly')
   await opener(page, 'bob').click()
   await page.getByText('1 unread').waitFor({ state: 'hidden' })
-  assert.equal(await page.title(), 'Inbox – Mayfly')
-  assert.equal(await icon.getAttribute('href'), '/favicon.svg')
+  expect(await page.title()).toBe('Inbox – Mayfly')
+  expect(await icon.getAttribute('href')).toBe('/favicon.svg')
 
   await page.reload()
   await row(page, 'First').waitFor()
-  assert.equal(await page.locator('.mail.unread').count(), 0, 'what was read stays read')
+  expect(await page.locator('.mail.unread').count(), 'what was read stays read').toBe(0)
 })
 
 test('tabs show the same mail, a message deleted in one disappears from the others, and only four of them hold a connection', async () => {
   const page = await visit('/')
   const { email } = await waitForInbox(page)
   const other = await newTab(page, '/')
-  assert.equal((await waitForInbox(other)).email, email)
+  expect((await waitForInbox(other)).email).toBe(email)
   await app().mail(email, plainMail({ subject: 'For both' }))
   await app().mail(email, plainMail({ subject: 'To delete' }))
   for (const tab of [page, other]) await row(tab, 'To delete').waitFor()
@@ -58,7 +62,7 @@ test('tabs show the same mail, a message deleted in one disappears from the othe
 
   for (let tab = 3; tab <= 4; tab += 1) await waitForInbox(await newTab(page, '/'))
   const fifth = await newTab(page, '/')
-  await fifth.getByText('Checking every 15 seconds').waitFor()
+  await fifth.getByText('Checking every 5 seconds').waitFor()
   await app().mail(email, plainMail({ subject: 'For all' }))
   await row(page, 'For all').waitFor()
 
@@ -86,7 +90,7 @@ test('mail received or deleted between the list and the stream is not missed, an
   }
   await app().mail(email, plainMail({ subject: 'Open here' }))
   await opener(page, 'Open here').click()
-  await page.getByRole('heading', { name: 'Open here' }).waitFor()
+  await page.locator('.mail-text').waitFor()
   await deleteElsewhere()
   await page.getByText('Waiting for mail').waitFor()
   await page.getByRole('heading', { name: 'Open here' }).waitFor({ state: 'detached' })
@@ -123,7 +127,7 @@ test('without the Web Locks API a hidden tab holds no stream and polls', async (
   await over
   await page.getByText('Checking every').waitFor()
   await app().mail(email, plainMail({ subject: 'Found by a look' }))
-  await page.clock.runFor(16_000)
+  await page.clock.runFor(6_000)
   await row(page, 'Found by a look').waitFor()
   await page.getByText('Checking every').waitFor()
   await page.evaluate(`turn('visible')`)

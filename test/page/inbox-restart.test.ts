@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core'
 import { beforeAll, test, vi } from 'vitest'
-import { startApp, WITHOUT_POLLING } from '../support/app.ts'
-import { freeServicePorts } from '../support/service-process.ts'
-import { tempFolder } from '../support/stores.ts'
-import { sharedBrowser } from './support/browser.ts'
-import { plainMail, row, waitForInbox } from './support/inbox.ts'
+import { startApp, WITHOUT_POLLING } from '../kit/app/app.ts'
+import { freeServicePorts } from '../kit/app/service-process.ts'
+import { sharedBrowser } from '../kit/page/browser.ts'
+import { plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import { tempFolder } from '../kit/store/stores.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -35,7 +35,7 @@ test('after a restart of the server the page reconnects and shows the mail recei
   await after.stop()
 })
 
-test('a stream without heartbeats is considered dead and reopened', async () => {
+test('a stream without heartbeats is considered dead and reopened, one beside which a poll fails is not', async () => {
   const app = await startApp({ intervals: WITHOUT_POLLING })
   const page = await browser.newPage()
   await page.clock.install()
@@ -48,8 +48,15 @@ test('a stream without heartbeats is considered dead and reopened', async () => 
   await page.clock.fastForward(30_000)
   await app.mail(email, plainMail({ subject: 'A sign of life' }))
   await row(page, 'A sign of life').waitFor()
+  const failed = page.waitForEvent('requestfailed')
+  await page.route('**/api/check-mail*', (route) => route.abort())
   await page.clock.fastForward(30_000)
-  await row(page, 'A sign of life').waitFor()
+  await failed
+  await app.mail(email, plainMail({ subject: 'By the same stream' }))
+  await row(page, 'By the same stream').waitFor()
+  await page.unroute('**/api/check-mail*')
+  await page.clock.fastForward(30_000)
+  await row(page, 'By the same stream').waitFor()
   if (streams !== 1) throw new Error(`${streams} streams`)
   await page.clock.fastForward(10_500)
   await vi.waitUntil(() => streams === 2, { timeout: 30_000 })

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   mailMany,
   opener,
@@ -9,8 +8,8 @@ import {
   storeMailboxes,
   waitForInbox,
   waitForSubjects,
-} from './support/inbox.ts'
-import { openPages } from './support/pages.ts'
+} from '../kit/page/inbox.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages()
 
@@ -47,7 +46,7 @@ test('a deleted message does not reappear when its address is left and selected 
   const { email, token } = await deleteAndLeave(page)
   await newAddress(page)
   await selectAddress(page, email)
-  assert.equal(await page.locator('.mail').count(), 1)
+  expect(await page.locator('.mail').count()).toBe(1)
   await page.clock.runFor(9_000)
   await waitForSubjects(app(), token, ['Mail 2'])
 })
@@ -63,12 +62,11 @@ test('the list of mailboxes that version 0.1 stored is migrated once, in its ord
   )
   await page.goto(`${app().url}/`)
   await waitForInbox(page)
-  assert.equal(await address(page).innerText(), sessions[0]?.email)
-  assert.deepEqual(
-    (await storedMailboxes(page)).map(({ email, token }) => ({ email, token })),
+  expect(await address(page).innerText()).toBe(sessions[0]?.email)
+  expect((await storedMailboxes(page)).map(({ email, token }) => ({ email, token }))).toStrictEqual(
     sessions.map(({ email, token }) => ({ email, token })),
   )
-  assert.equal(await page.evaluate(() => localStorage.getItem('mayfly mailboxes')), null)
+  expect(await page.evaluate(() => localStorage.getItem('mayfly mailboxes'))).toBe(null)
 })
 
 test('a failed deletion is retried in its own mailbox', async () => {
@@ -115,10 +113,7 @@ describe('many addresses', () => {
     )
     await vi.waitUntil(() => made.length === NEW, 30_000)
     const stored = (await storedMailboxes(page)).map(({ email }) => email)
-    assert.deepEqual(
-      made.filter((email) => !stored.includes(email)),
-      [],
-    )
+    expect(made.filter((email) => !stored.includes(email))).toStrictEqual([])
     for (const tab of [page, other]) await tab.getByText(`${NEW} more addresses`).waitFor()
     await page.reload()
     await page.getByText(`${NEW} more addresses`).waitFor()
@@ -143,14 +138,11 @@ describe('many addresses', () => {
       .getByRole('alert')
       .filter({ hasText: 'You already have 100 active addresses' })
     await alert.waitFor()
-    assert.deepEqual(
-      requested.filter((path) => path === '/api/create-session'),
-      [],
-    )
-    assert.equal((await storedMailboxes(page)).length, 100)
+    expect(requested.filter((path) => path === '/api/create-session')).toStrictEqual([])
+    expect((await storedMailboxes(page)).length).toBe(100)
 
     await alert.getByRole('button', { name: 'Show my addresses' }).click()
-    assert.equal(await page.evaluate('document.activeElement.localName'), 'summary')
+    expect(await page.evaluate('document.activeElement.localName')).toBe('summary')
     await press(page, `Delete ${sessions[1]?.email}`)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await alert.waitFor({ state: 'detached' })
@@ -158,7 +150,7 @@ describe('many addresses', () => {
     await press(page, 'New address')
     await address(page).filter({ hasNotText: before }).waitFor()
     const stored = (await storedMailboxes(page)).map(({ email }) => email)
-    assert.equal(stored.length, 100)
-    assert.ok(stored.includes('old96@box.test'))
+    expect(stored.length).toBe(100)
+    expect(stored).toContain('old96@box.test')
   })
 })

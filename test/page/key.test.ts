@@ -1,13 +1,12 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, test, vi } from 'vitest'
-import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
-import { program } from '../support/programs.ts'
-import { FAKE_SHOP } from '../support/shop-client.ts'
-import { openPages } from './support/pages.ts'
-import { enterKey, spend } from './views/key.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openPages } from '../kit/page/pages.ts'
+import { enterKey, makeRequests } from '../kit/page/views/key.ts'
+import { program } from '../kit/programs/programs.ts'
+import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
+import { FAKE_SHOP } from '../kit/shop/shop-client.ts'
 
 const { app, visit, newTab, allow } = openPages(FAKE_SHOP)
 let ring: KeyRing
@@ -27,7 +26,7 @@ async function showUsage(key: TestKey, options: BrowserContextOptions = {}): Pro
 
 async function used(count: number, figures: Parameters<typeof ring.issue>[0] = {}) {
   const key = await ring.issue(figures)
-  await spend({ app: app() }, key, count)
+  await makeRequests({ app: app() }, key, count)
   return key
 }
 
@@ -35,59 +34,58 @@ test('used and remaining requests are shown in words, numbers and a bar, also th
   allow({ complaint: /ERR_FAILED/ })
   const key = await used(3, { requests: 2_000, perDay: 50, months: 12 })
   const page = await showUsage(key)
-  assert.ok(await page.getByText('Active', { exact: true }).isVisible())
-  assert.ok(await page.getByRole('heading', { name: 'Starter' }).isVisible())
+  expect(await page.getByText('Active', { exact: true }).isVisible()).toBeTruthy()
+  expect(await page.getByRole('heading', { name: 'Starter' }).isVisible()).toBeTruthy()
   for (const [name, label, most] of [
     ['Total', '3 of 2,000 used, 1,997 left', '2000'],
     ['Today', '3 of 50 used, 47 left', '50'],
   ] as const) {
     const meter = page.getByRole('meter', { name })
-    assert.equal(await meter.getAttribute('aria-valuetext'), label)
-    assert.equal(await meter.getAttribute('aria-valuenow'), '3')
-    assert.equal(await meter.getAttribute('aria-valuemax'), most)
-    assert.ok(await page.getByText(label).isVisible())
+    expect(await meter.getAttribute('aria-valuetext')).toBe(label)
+    expect(await meter.getAttribute('aria-valuenow')).toBe('3')
+    expect(await meter.getAttribute('aria-valuemax')).toBe(most)
+    expect(await page.getByText(label).isVisible()).toBeTruthy()
   }
   const share = `document.querySelectorAll('[role=meter]')[1].firstElementChild.style.width`
-  assert.equal(await page.evaluate(share), '6%')
+  expect(await page.evaluate(share)).toBe('6%')
 
-  await spend({ app: app() }, key, 2)
+  await makeRequests({ app: app() }, key, 2)
   const refresh = page.getByRole('button', { name: 'Refresh' })
   await refresh.click()
   await page.getByText('5 of 2,000 used').waitFor()
   await page.route('**/usage', (route) => route.abort())
   await refresh.click()
   await page.getByText('Could not reach the server').waitFor()
-  assert.ok(await page.getByText('5 of 2,000 used').isVisible())
+  expect(await page.getByText('5 of 2,000 used').isVisible()).toBeTruthy()
 })
 
 test('the key is stored for this tab only, and hidden in the sample code until it is revealed; the focus moves to the content that replaces the form, and back', async () => {
   const key = await ring.issue()
   const page = await showUsage(key)
-  assert.equal(await page.evaluate('document.activeElement.id'), 'plan')
+  expect(await page.evaluate('document.activeElement.id')).toBe('plan')
   const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
-  assert.ok(!(await text()).includes(key.secret))
+  expect(await text()).not.toContain(key.secret)
   await page.getByRole('button', { name: 'Show secret' }).click()
-  assert.ok((await text()).includes(key.secret))
+  expect(await text()).toContain(key.secret)
   await page.getByRole('button', { name: 'Hide secret' }).click()
-  assert.ok(!(await text()).includes(key.secret))
+  expect(await text()).not.toContain(key.secret)
   await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
-  assert.equal(
-    await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected'),
+  expect(await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected')).toBe(
     'true',
   )
-  assert.match(await text(), /await fetch/)
+  expect(await text()).toMatch(/await fetch/)
 
   await page.reload()
   await page.getByText('Last 30 days').waitFor()
-  assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
+  expect(String(await page.evaluate('JSON.stringify(localStorage)'))).not.toContain('mf_')
   const other = await newTab(page, '/key')
   await other.getByLabel('Your key').waitFor()
-  assert.equal(await other.getByLabel('Your key').inputValue(), '')
+  expect(await other.getByLabel('Your key').inputValue()).toBe('')
 
   await page.getByRole('button', { name: 'Forget this key' }).click()
   await page.getByLabel('Your key').waitFor()
-  assert.equal(await page.evaluate('document.activeElement.id'), 'key')
-  assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  expect(await page.evaluate('document.activeElement.id')).toBe('key')
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
 describe('a key', () => {
@@ -102,25 +100,25 @@ describe('a key', () => {
     const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
     await dialog.getByText('The current key will keep working for 24 hours').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Roll this key')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Roll this key')
     await button.click()
     await dialog.getByRole('button', { name: 'Roll key' }).click()
     const region = page.getByRole('region', { name: 'This is your new key.' })
     await region.getByText('The old key works until').waitFor()
     const secret = (await region.locator('.key-shown').textContent()) ?? ''
-    assert.match(secret, /^mf_live_/)
-    assert.notEqual(secret, key.secret)
+    expect(secret).toMatch(/^mf_live_/)
+    expect(secret).not.toBe(key.secret)
     await vi.waitUntil(async () => await region.evaluate((one) => one.matches(':focus')), 5_000)
     await region.getByRole('button', { name: 'Copy: your key' }).click()
     await region.getByRole('button', { name: 'Copied: your key' }).waitFor()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), secret)
-    assert.deepEqual([await usage(key.secret), await usage(secret)], [200, 200])
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret)
+    expect([await usage(key.secret), await usage(secret)]).toStrictEqual([200, 200])
     // The new secret replaces the old one in this tab, and is not stored permanently.
     await page.reload()
     await page.getByText('2 of 1,000 used').waitFor()
-    assert.equal(await region.count(), 0)
-    assert.ok(!String(await page.evaluate('JSON.stringify(localStorage)')).includes('mf_'))
-    assert.ok(String(await page.evaluate('JSON.stringify(sessionStorage)')).includes(secret))
+    expect(await region.count()).toBe(0)
+    expect(String(await page.evaluate('JSON.stringify(localStorage)'))).not.toContain('mf_')
+    expect(String(await page.evaluate('JSON.stringify(sessionStorage)'))).toContain(secret)
   })
 
   test('that was rotated elsewhere meanwhile is not rotated again', async () => {
@@ -135,56 +133,86 @@ describe('a key', () => {
       .getByRole('alert')
       .getByText('This key was already rolled less than 24 hours ago')
       .waitFor()
-    assert.equal(await usage(key.secret), 200)
+    expect(await usage(key.secret)).toBe(200)
   })
 })
 
 describe('the last 30 days', () => {
-  test('are a chart usable by keyboard and pointer, and a table with the same numbers', async () => {
+  test('are a plot with their total, with the count of the day below the pointer, and a table with the same numbers', async () => {
     const key = await used(4)
     app().moveClock(DAY_SECONDS)
-    await spend({ app: app() }, key, 2)
+    await makeRequests({ app: app() }, key, 2)
     const page = await showUsage(key)
-    const plot = page.getByRole('slider')
-    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 2 requests$/)
-    await plot.press('ArrowLeft')
-    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 4 requests$/)
-    await plot.press('Home')
-    assert.equal(await plot.getAttribute('aria-valuenow'), '0')
-    assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /: 0 requests$/)
-    await plot.press('End')
-    assert.equal(await plot.getAttribute('aria-valuenow'), '29')
+    const legend = page.locator('.plot-legend')
+    expect(await legend.innerText()).toMatch(/^Total\s+Requests\s+6$/)
+    const steps = page.locator('.plot .u-over')
+    const { width } = (await steps.boundingBox()) ?? { width: 0 }
+    const dayAt = async (day: number) => {
+      await steps.hover({ position: { x: (width * (day + 0.5)) / 30, y: 20 } })
+      return await legend.innerText()
+    }
+    expect(await dayAt(28)).toMatch(/^\w+ \d+\s+Requests\s+4$/)
+    expect(await dayAt(29)).toMatch(/\s2$/)
+    expect(await dayAt(0)).toMatch(/\s0$/)
 
     await page.getByText('Show as table').click()
-    const rows = await page.locator('table.days tbody tr').allInnerTexts()
+    const rows = await page.locator('.plot-table tbody tr').allInnerTexts()
     const numbers = rows.map((row) => row.replace(/^.*\s/s, ''))
-    assert.equal(rows.length, 30)
-    assert.deepEqual(numbers.slice(0, 3), ['2', '4', '0'])
+    expect(rows).toHaveLength(31)
+    expect(numbers.slice(0, 4)).toEqual(['6', '2', '4', '0'])
+  })
 
-    const days = page.locator('.plot svg g')
-    assert.equal(await days.count(), 30)
-    await days.nth(3).hover()
-    assert.equal(await plot.getAttribute('aria-valuenow'), '3')
-    assert.match((await days.nth(28).locator('title').textContent()) ?? '', /: 4 requests$/)
-
-    // Heights are proportional: the busiest day reaches the top.
-    const heights = await page.evaluate(
-      `[...document.querySelectorAll('.plot .amount')].map((bar) => bar.getAttribute('height'))`,
-    )
-    assert.deepEqual((heights as string[]).slice(-3), ['0', '100', '50'])
+  test('fill the width of the page, in the colours of its theme, also after both have changed', async () => {
+    allow({ complaint: /willReadFrequently/ })
+    const page = await showUsage(await used(2), { viewport: { width: 700, height: 900 } })
+    const canvas = page.locator('.plot canvas')
+    const look = async () => {
+      const { width = 0 } = (await canvas.boundingBox()) ?? {}
+      const room = await page.locator('.plot').evaluate(({ clientWidth }) => clientWidth)
+      return { isFull: width === room, room, colour: await page.evaluate(LINE_COLOUR) }
+    }
+    const swatch = () => page.evaluate(SWATCH_COLOUR)
+    await canvas.waitFor()
+    const before = await look()
+    expect(before).toMatchObject({ isFull: true, colour: await swatch() })
+    await page.setViewportSize({ width: 400, height: 900 })
+    await page.getByLabel('Theme').selectOption('dark')
+    await vi.waitFor(async () => {
+      const after = await look()
+      expect(after).toMatchObject({ isFull: true, colour: await swatch() })
+      expect(after.room).toBeLessThan(before.room)
+      expect(after.colour).not.toBe(before.colour)
+    }, 10_000)
   })
 
   test('are visible with forced colors', async () => {
     const page = await showUsage(await used(2), { forcedColors: 'active' })
-    const [bar, plot] = (await page.evaluate(
-      `['.bar > div', '.plot .amount'].map((name) => getComputedStyle(document.querySelectorAll(name)[0]))
-        .map(({ backgroundColor, fill }, index) => index === 0 ? backgroundColor : fill)`,
-    )) as string[]
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
-    assert.notEqual(bar, background)
-    assert.notEqual(plot, background)
+    const bar = await page.evaluate(
+      `getComputedStyle(document.querySelector('.bar > div')).backgroundColor`,
+    )
+    expect(bar).not.toBe(background)
+    await page.locator('.plot canvas').waitFor()
+    expect(await page.evaluate(LINE_COLOUR)).toBe(await page.evaluate(SWATCH_COLOUR))
+    expect(await page.evaluate(SWATCH_COLOUR)).not.toBe(background)
   })
 })
+
+const SWATCH_COLOUR = `getComputedStyle(document.querySelector('.swatch')).backgroundColor`
+
+/** Run in the page: the most frequent opaque colour of the plot that is not grey. */
+const LINE_COLOUR = `(() => {
+  const canvas = document.querySelector('.plot canvas')
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  const counts = new Map()
+  for (let at = 0; at < data.length; at += 4) {
+    const [red, green, blue, alpha] = data.subarray(at, at + 4)
+    if (alpha < 255 || Math.max(red, green, blue) - Math.min(red, green, blue) < 40) continue
+    const colour = 'rgb(' + [red, green, blue].join(', ') + ')'
+    counts.set(colour, (counts.get(colour) ?? 0) + 1)
+  }
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? ''
+})()`
 
 test('the reason why a key no longer works is shown: used up, used up for today, suspended, expired', async () => {
   const page = await visit('/key')
@@ -195,7 +223,7 @@ test('the reason why a key no longer works is shown: used up, used up for today,
   ] as const) {
     await enterKey(page, key.secret)
     await page.getByText(words).waitFor()
-    assert.equal(await page.getByText('Active', { exact: true }).isVisible(), false)
+    expect(await page.getByText('Active', { exact: true }).isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Forget this key' }).click()
   }
   const expired = await ring.issue({ months: 1 })
@@ -215,8 +243,8 @@ test('a failed lookup asks for a key if there is none, marks a wrong one as inva
   await page.getByText('Enter a key').waitFor()
   await enterKey(page, 'mf_live_nothing')
   await wrong.waitFor()
-  assert.equal(await field.getAttribute('aria-invalid'), 'true')
-  assert.equal(await field.inputValue(), 'mf_live_nothing')
+  expect(await field.getAttribute('aria-invalid')).toBe('true')
+  expect(await field.inputValue()).toBe('mf_live_nothing')
 
   const json = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
   await page.route('**/usage', (route) =>
@@ -247,17 +275,17 @@ describe('the sample code', () => {
       await page.getByRole('button', { name: 'Copy: sample code' }).click()
       await page.getByRole('button', { name: 'Copied: sample code' }).waitFor()
       const text = String(await page.evaluate('navigator.clipboard.readText()'))
-      assert.ok(text.includes(app().url), name)
+      expect(text, name).toContain(app().url)
       const { stdout } = await promisify(execFile)(...run(text))
-      assert.match(stdout, /Your code is 123456/, name)
-      assert.doesNotMatch(stdout, /for another/, name)
+      expect(stdout, name).toMatch(/Your code is 123456/)
+      expect(stdout, name).not.toMatch(/for another/)
     }
-    assert.equal(await ring.used(key), 3)
+    expect(await ring.used(key)).toBe(3)
   })
 })
 
 test('without JavaScript /key shows how to use the key from a terminal', async () => {
   const page = await visit('/key', { javaScriptEnabled: false })
   const words = await page.locator('noscript').innerText()
-  assert.ok(words.includes(`curl -H 'APIKey: KEY' ${app().url}/usage`))
+  expect(words).toContain(`curl -H 'APIKey: KEY' ${app().url}/usage`)
 })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
-import { mailboxOf, plainMail } from './support/inbox.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { mailboxOf, plainMail } from '../kit/page/inbox.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages()
 
@@ -64,15 +63,15 @@ describe('Arabic', () => {
       ['/docs', 'API'],
     ] as const) {
       await page.goto(`${app().url}${path}`)
-      assert.deepEqual(await announced(page), ['ar', 'rtl'])
+      expect(await announced(page)).toStrictEqual(['ar', 'rtl'])
       const current = await page.locator('nav [aria-current]').allInnerTexts()
-      assert.deepEqual(current, words === undefined ? [] : [words])
+      expect(current).toStrictEqual(words === undefined ? [] : [words])
       const links = await page.locator('header.top a').allInnerTexts()
-      assert.deepEqual(links, ['Mayfly', 'الوارد', 'API'], path)
+      expect(links, path).toStrictEqual(['Mayfly', 'الوارد', 'API'])
       // The reference is in English. Elsewhere only plan names, an address and a command are.
       if (path === '/docs') continue
       const text = await page.locator('main').innerText()
-      assert.doesNotMatch(text.replaceAll(LATIN, ''), /[a-z]{2}/i, path)
+      expect(text.replaceAll(LATIN, ''), path).not.toMatch(/[a-z]{2}/i)
     }
   })
 
@@ -82,26 +81,26 @@ describe('Arabic', () => {
     const from = `=?utf-8?B?${Buffer.from('متجر').toString('base64')}?= <shop@cairo.test>`
     await page.locator('.settings summary').click()
     await page.locator('.privacy summary').click()
-    assert.deepEqual(await latinWords(page), [])
+    expect(await latinWords(page)).toStrictEqual([])
 
     await app().mail(email, plainMail({ from, subject: '', text: '482915 :رمز التحقق' }))
     await page.locator('.mail-open').click()
     await page.locator('.tab-view').waitFor()
-    assert.deepEqual(await latinWords(page), [])
+    expect(await latinWords(page)).toStrictEqual([])
     await page.locator('.mail-tick input').check()
     await page.getByRole('searchbox').fill('=')
-    assert.deepEqual(await latinWords(page), [])
+    expect(await latinWords(page)).toStrictEqual([])
 
     for (const name of ['اختيار اسم', 'فتح على الهاتف', 'حذف العنوان']) {
       await page.getByRole('button', { name: 'المزيد' }).click()
       await page.getByRole('button', { name }).click()
       await page.getByRole('dialog').waitFor()
-      assert.deepEqual(await latinWords(page), [], name)
+      expect(await latinWords(page), name).toStrictEqual([])
       await page.getByRole('button', { name: 'إغلاق' }).click()
     }
     await page.keyboard.press('?')
     await page.getByRole('dialog').waitFor()
-    assert.deepEqual(await latinWords(page), [])
+    expect(await latinWords(page)).toStrictEqual([])
   })
 
   test('is mirrored, except addresses, codes and Latin names, fits a phone and is accessible, light and dark', async () => {
@@ -115,20 +114,20 @@ describe('Arabic', () => {
     await page.locator('.tab-view').waitFor()
     const boxOf = async (place: string) => {
       const box = await page.locator(place).boundingBox()
-      return box ?? assert.fail(place)
+      return box ?? expect.fail(place)
     }
     const [list, reader] = [await boxOf('.list'), await boxOf('.reader-pane')]
-    assert.ok(list.x > reader.x, 'the list is not on the right')
+    expect(list.x, 'the list is not on the right').toBeGreaterThan(reader.x)
     const [address, copy] = [await boxOf('#address bdi'), await boxOf('.address-line button')]
-    assert.ok(address.x > copy.x + copy.width, 'the address is not on the right')
+    expect(address.x, 'the address is not on the right').toBeGreaterThan(copy.x + copy.width)
 
     for (const place of ['#address bdi', '.mail-subject bdi', '.reader-head h2 bdi', '.code-big']) {
       const direction = `getComputedStyle(document.querySelector('${place}')).direction`
-      assert.equal(await page.evaluate(direction), 'ltr', place)
+      expect(await page.evaluate(direction), place).toBe('ltr')
     }
     // Truncated at the end, not at the start.
     const [subject, whole] = [await boxOf('.mail-subject bdi'), await boxOf('.mail-subject')]
-    assert.ok(Math.abs(subject.x + subject.width - whole.x - whole.width) < 1)
+    expect(Math.abs(subject.x + subject.width - whole.x - whole.width)).toBeLessThan(1)
 
     await page.locator('#new-address').click()
     await page.locator('.switcher').waitFor()
@@ -138,11 +137,11 @@ describe('Arabic', () => {
     await page.setViewportSize(PHONE)
     await app().mail(other, plainMail({ text: 'Your code is 482915.' }))
     await page.locator('.mail-code').waitFor()
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
     await checkAccessibility(page)
     await page.locator('.mail-open').click()
     await page.locator('.tab-view').waitFor()
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
     await page.emulateMedia({ colorScheme: 'dark' })
     await checkAccessibility(page)
   })
@@ -150,13 +149,13 @@ describe('Arabic', () => {
 
 test('German formats numbers, times and the tab title in its way, and fits a phone with its long words', async () => {
   const page = await openIn('de-AT')
-  assert.deepEqual(await announced(page), ['de', 'ltr'])
+  expect(await announced(page)).toStrictEqual(['de', 'ltr'])
   const { email } = await mailboxOf(page)
   await page.getByText(/Noch 23 Std\., 59 Min\./).waitFor()
   await app().mail(email, plainMail({ subject: 'Eins' }))
   await app().mail(email, plainMail({ subject: 'Zwei' }))
   await page.getByText('2 ungelesen', { exact: true }).waitFor()
-  assert.equal(await page.title(), '(2) Posteingang – Mayfly')
+  expect(await page.title()).toBe('(2) Posteingang – Mayfly')
   await page.getByRole('checkbox', { name: '„Zwei“ auswählen' }).check()
   await page.getByText('1 gewählt').waitFor()
   await page.getByRole('button', { name: 'Löschen', exact: true }).last().click()
@@ -166,14 +165,14 @@ test('German formats numbers, times and the tab title in its way, and fits a pho
   await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
   await page.locator('.mail-code').waitFor()
   const row = await page.locator('.tools-row').boundingBox()
-  assert.ok(row && row.height < 45, 'the tools take two lines')
+  expect(row && row.height < 45, 'the tools take two lines').toBeTruthy()
   await page.locator('.mail-open').first().click()
   await page.locator('.tab-view').waitFor()
-  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width)
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
   for (const path of ['/pricing', '/key', '/docs']) {
     await page.goto(`${app().url}${path}`)
     await page.getByLabel('Sprache').waitFor()
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path)
+    expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(PHONE.width)
   }
 })
 
@@ -201,7 +200,7 @@ for (const [locale, spoken, loaded] of LONG ? [...SOME, ...OTHERS] : SOME) {
     await page.goto(app().url)
     await page.getByRole('heading', { name: wordsOf(spoken, 'inbox_empty') }).waitFor()
     await page.locator('.status-dot.live').waitFor()
-    assert.deepEqual([...requested], loaded)
+    expect([...requested]).toStrictEqual(loaded)
   })
 }
 
@@ -218,27 +217,27 @@ test('the selected language applies at once, takes precedence over the browser�
   await page.getByLabel('Language').selectOption('de')
   await failed
   await vi.waitFor(async () => {
-    assert.equal(await page.getByLabel('Language').inputValue(), 'en')
+    expect(await page.getByLabel('Language').inputValue()).toBe('en')
   })
-  assert.ok(await page.getByRole('heading', { name: 'Messages' }).isVisible())
+  expect(await page.getByRole('heading', { name: 'Messages' }).isVisible()).toBeTruthy()
   await page.getByLabel('Language').selectOption('fr')
   await page.getByLabel('Langue').selectOption('ar')
   await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
-  assert.deepEqual(await announced(page), ['ar', 'rtl'])
+  expect(await announced(page)).toStrictEqual(['ar', 'rtl'])
   await page.reload()
   await page.getByRole('heading', { name: 'الرسائل' }).waitFor()
-  assert.deepEqual(await announced(page), ['ar', 'rtl'])
+  expect(await announced(page)).toStrictEqual(['ar', 'rtl'])
 
   // lang and dir are set before the first paint, whatever the server wrote.
   await page.route('**/assets/inbox-*.js', (route) => route.abort())
   await page.reload()
-  assert.deepEqual(await announced(page), ['ar', 'rtl'])
+  expect(await announced(page)).toStrictEqual(['ar', 'rtl'])
   await page.unroute('**/assets/inbox-*.js')
   await page.goto(`${app().url}/key`)
   await page.getByRole('heading', { name: 'مفتاحك' }).waitFor()
   await page.getByLabel('اللغة').selectOption('en')
   await page.getByRole('heading', { name: 'Your key' }).waitFor()
-  assert.deepEqual(await announced(page), ['en', 'ltr'])
+  expect(await announced(page)).toStrictEqual(['en', 'ltr'])
 })
 
 test('if a catalogue cannot be loaded the page stays in English, with a notice', async () => {
@@ -247,6 +246,6 @@ test('if a catalogue cannot be loaded the page stays in English, with a notice',
   await page.route('**/assets/ar-*.js', (route) => route.abort())
   await page.goto(app().url)
   await page.getByText('Live – new mail appears automatically').waitFor()
-  assert.deepEqual(await announced(page), ['en', 'ltr'])
-  assert.equal(await page.getByLabel('Language').inputValue(), 'en')
+  expect(await announced(page)).toStrictEqual(['en', 'ltr'])
+  expect(await page.getByLabel('Language').inputValue()).toBe('en')
 })

@@ -1,7 +1,6 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { describe, test } from 'vitest'
-import { openPages } from './support/pages.ts'
+import { describe, expect, test } from 'vitest'
+import { openPages } from '../kit/page/pages.ts'
 
 const visits = openPages()
 const leave = (link: string) => visits.visit(`/leave#${encodeURIComponent(link)}`)
@@ -48,15 +47,12 @@ describe('before a link in a mail is opened', () => {
       await page.locator('.leave-host').getByText(host, { exact: true }).waitFor()
       await page.getByText(words).first().waitFor()
       const open = page.getByRole('link', { name: 'Open', exact: true })
-      assert.equal(new URL((await open.getAttribute('href')) ?? '').host, host, name)
-      assert.equal(await open.getAttribute('rel'), 'noopener noreferrer', name)
-      assert.equal(await open.getAttribute('target'), null, name)
+      expect(new URL((await open.getAttribute('href')) ?? '').host, name).toBe(host)
+      expect(await open.getAttribute('rel'), name).toBe('noopener noreferrer')
+      expect(await open.getAttribute('target'), name).toBe(null)
     }
-    assert.equal(requested[0], `${visits.app().url}/leave`)
-    assert.deepEqual(
-      requested.filter((url) => /secret|evil|a\.test/.test(url)),
-      [],
-    )
+    expect(requested[0]).toBe(`${visits.app().url}/leave`)
+    expect(requested.filter((url) => /secret|evil|a\.test/.test(url))).toStrictEqual([])
   })
 
   test('anything but a web page is refused', async () => {
@@ -75,7 +71,7 @@ describe('before a link in a mail is opened', () => {
       await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
       await openHash(page, link === '%' ? link : encodeURIComponent(link))
       await page.getByText(words).first().waitFor()
-      assert.equal(await page.getByRole('link', { name: 'Open', exact: true }).count(), 0, name)
+      expect(await page.getByRole('link', { name: 'Open', exact: true }).count(), name).toBe(0)
     }
   })
 })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { test } from 'vitest'
-import { storeMailboxes } from './support/inbox.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
+import { expect, test } from 'vitest'
+import { storeMailboxes } from '../kit/page/inbox.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages({ MAYFLY_AUTH_CHECKS: 'off' })
 
@@ -23,7 +22,7 @@ async function getAddress(page: Page): Promise<string> {
 
 async function cookieOf(page: Page) {
   const [cookie] = await page.context().cookies(`${app().url}/plain`)
-  assert.ok(cookie)
+  expect.assert(cookie)
   return cookie
 }
 
@@ -49,10 +48,10 @@ const FILE = [
 test('without scripts an address can be created, its mail read, and the address ended', async () => {
   const page = await visit('/', SCRIPTLESS)
   const address = await getAddress(page)
-  assert.equal(page.url(), `${app().url}/plain?look=1`)
+  expect(page.url()).toBe(`${app().url}/plain?look=1`)
   await page.getByText('No messages yet').waitFor()
 
-  assert.equal(await app().mail(address), 250)
+  expect(await app().mail(address)).toBe(250)
   await link(page, 'Check now').click()
   await link(page, 'Hello').click()
   await page.getByText('Your code is 123456.').waitFor()
@@ -67,8 +66,8 @@ test('without scripts an address can be created, its mail read, and the address 
   await heading(page, 'Delete this address?')
   await button(page, 'Delete').click()
   await page.getByText('Address and mail deleted').waitFor()
-  assert.deepEqual(await page.context().cookies(), [])
-  assert.equal(await app().mail(address), 550)
+  expect(await page.context().cookies()).toStrictEqual([])
+  expect(await app().mail(address)).toBe(550)
 })
 
 test('the inbox refreshes automatically until it is stopped', async () => {
@@ -81,11 +80,11 @@ test('the inbox refreshes automatically until it is stopped', async () => {
   })
   const address = await getAddress(page)
   await page.goto(page.url())
-  assert.equal(await app().mail(address), 250)
+  expect(await app().mail(address)).toBe(250)
   await link(page, 'Hello').waitFor()
   await link(page, 'Stop checking').click()
   await page.getByText('Automatic checking is off').waitFor()
-  assert.equal(await page.locator('meta[http-equiv=refresh]').count(), 0)
+  expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0)
 })
 
 test('a name can be chosen, and errors are shown beside it', async () => {
@@ -95,7 +94,7 @@ test('a name can be chosen, and errors are shown beside it', async () => {
   await page.getByLabel('Name', { exact: true }).fill('not..this')
   await button(page, 'Create address').click()
   await page.getByRole('alert').getByText('is not allowed').waitFor()
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'not..this')
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('not..this')
   await page.getByLabel('Name', { exact: true }).fill('plain.of.my.own')
   await page.getByLabel('Domain').selectOption('@box.test')
   await button(page, 'Create address').click()
@@ -114,7 +113,7 @@ test('an address that ends while the page is open is reported', async () => {
 
 test('an attachment is saved under its name and never displayed', async () => {
   const page = await visit('/', SCRIPTLESS)
-  assert.equal(await app().mail(await getAddress(page), FILE), 250)
+  expect(await app().mail(await getAddress(page), FILE)).toBe(250)
   await link(page, 'Check now').click()
   await link(page, 'A file').click()
   for (const [name, file] of [
@@ -122,8 +121,8 @@ test('an attachment is saved under its name and never displayed', async () => {
     ['Save as .eml', /^message-\d+\.eml$/],
   ] as const) {
     const [download] = await Promise.all([page.waitForEvent('download'), link(page, name).click()])
-    assert.match(download.suggestedFilename(), new RegExp(file))
-    assert.ok(readFileSync(await download.path(), 'utf8').includes('<script>alert(1)</script>'))
+    expect(download.suggestedFilename()).toMatch(new RegExp(file))
+    expect.assert(readFileSync(await download.path(), 'utf8').includes('<script>alert(1)</script>'))
   }
 })
 
@@ -158,27 +157,29 @@ test('with scripts, too, the inbox is accessible, its cookie is not, no URL cont
   })
   const address = await getAddress(page)
   const { value, name, ...flags } = await cookieOf(page)
-  assert.equal(name, 'mayfly-plain')
-  assert.deepEqual(
-    [flags.httpOnly, flags.sameSite, flags.path, flags.secure],
-    [true, 'Strict', '/plain', false],
-  )
-  assert.equal(await page.evaluate('document.cookie'), '')
-  assert.ok(!(await page.content()).includes(value))
+  expect(name).toBe('mayfly-plain')
+  expect([flags.httpOnly, flags.sameSite, flags.path, flags.secure]).toStrictEqual([
+    true,
+    'Strict',
+    '/plain',
+    false,
+  ])
+  expect(await page.evaluate('document.cookie')).toBe('')
+  expect.assert(!(await page.content()).includes(value))
   // WCAG 2.2.1 requires that it can be stopped, which axe cannot detect.
   await checkAccessibility(page, 'html', ['meta-refresh'])
-  assert.ok(await link(page, 'Stop checking').isVisible())
+  expect.assert(await link(page, 'Stop checking').isVisible())
 
-  assert.equal(await app().mail(address, HOSTILE), 250)
+  expect(await app().mail(address, HOSTILE)).toBe(250)
   await link(page, 'Check now').click()
   await page.locator('.plain-list a').click()
   await page.getByText('<script>alert(1)</script><svg onload=alert(1)>').waitFor()
   const foreign = 'main script, main svg, main img, main meta, main [onload], main [onmouseover]'
-  assert.equal(await page.locator(foreign).count(), 0)
-  assert.equal(await page.locator('main a[href^="javascript"]').count(), 0)
-  assert.equal(dialogs, 0)
-  assert.ok(urls.length > 1)
-  for (const url of urls) assert.ok(!url.includes(value))
+  expect(await page.locator(foreign).count()).toBe(0)
+  expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
+  expect(dialogs).toBe(0)
+  expect(urls.length).toBeGreaterThan(1)
+  for (const url of urls) expect.assert(!url.includes(value))
 })
 
 test('senders are displayed as on the page with scripts', async () => {
@@ -193,7 +194,7 @@ test('senders are displayed as on the page with scripts', async () => {
   const email = await getAddress(page)
   for (const name of names) {
     const word = `=?utf-8?B?${Buffer.from(name).toString('base64')}?=`
-    assert.equal(await app().mail(email, `From: ${word} <x@evil.test>\r\n\r\nHi.\r\n`), 250)
+    expect(await app().mail(email, `From: ${word} <x@evil.test>\r\n\r\nHi.\r\n`)).toBe(250)
   }
   const senders = async (selector: string) => {
     await page
@@ -204,18 +205,18 @@ test('senders are displayed as on the page with scripts', async () => {
   }
   await link(page, 'Check now').click()
   const plain = await senders('.plain-sender')
-  assert.deepEqual(plain, [...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
+  expect(plain).toStrictEqual([...names.slice(0, 2), 'x@evil.test', 'x@evil.test', 'AB'])
   const { value: token } = await cookieOf(page)
   await storeMailboxes(page, [{ email, token }])
   await page.goto(app().url)
-  assert.deepEqual(await senders('.mail-from bdi'), plain)
+  expect(await senders('.mail-from bdi')).toStrictEqual(plain)
 })
 
 test('from another site a form deletes no mail and neither ends nor replaces the address; a link sends no cookie, and the inbox is one more click away', async () => {
   const EVIL = 'http://evil.test'
   allow({ origin: EVIL, complaint: /403/ })
   const page = await visit('/', SCRIPTLESS)
-  assert.equal(await app().mail(await getAddress(page)), 250)
+  expect(await app().mail(await getAddress(page))).toBe(250)
   await link(page, 'Check now').click()
   const mailPath = (await link(page, 'Hello').getAttribute('href')) ?? ''
   const before = await cookieOf(page)
@@ -229,7 +230,7 @@ test('from another site a form deletes no mail and neither ends nor replaces the
     await page.goto(`${EVIL}/`)
     await button(page, name).click()
     await heading(page, 'Request rejected')
-    assert.equal((await cookieOf(page)).value, before.value, name)
+    expect((await cookieOf(page)).value, name).toBe(before.value)
     await link(page, 'Back to the inbox').click()
     await link(page, 'Hello').waitFor()
   }
@@ -245,9 +246,9 @@ test('with scripts the button is hidden, and if the script fails to load it appe
   const page = await visit('/plain')
   await page.route('**/assets/*.js', (route) => route.abort())
   await page.goto(`${app().url}/`)
-  assert.equal(await button(page, 'Get an address').count(), 0)
+  expect(await button(page, 'Get an address').count()).toBe(0)
   const late = page.locator('.plain-late')
-  assert.equal(await late.isVisible(), false)
+  expect(await late.isVisible()).toBe(false)
   await page.evaluate('document.getAnimations().forEach((one) => one.finish())')
   await late.waitFor({ state: 'visible' })
   await late.getByRole('link').click()

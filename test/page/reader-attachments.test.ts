@@ -1,17 +1,16 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
-import { test, vi } from 'vitest'
-import { mailboxOf, opener, waitForInbox } from './support/inbox.ts'
-import { mailWithFiles, png, textMail } from './support/mails.ts'
-import { openPages } from './support/pages.ts'
+import { expect, test, vi } from 'vitest'
+import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
+import { mailWithFiles, png, textMail } from '../kit/page/mails.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const { app, visit } = openPages()
 
 /** Sends a mail with this subject, and opens it. */
 async function read(page: Page, raw: string, subject: string): Promise<void> {
   const { email } = await mailboxOf(page)
-  assert.equal(await app().mail(email, raw), 250)
+  expect(await app().mail(email, raw)).toBe(250)
   await opener(page, subject).click()
   await page
     .locator('article.reader[aria-busy=false]')
@@ -38,8 +37,8 @@ test('attachments have a view of their own, and are saved byte for byte under th
   const set = item(page, 'data set.bin')
   await set.getByText('application/x-thing · 70 kB').waitFor()
   const got = await saved(page, set.getByRole('button'))
-  assert.equal(got.name, 'data set.bin')
-  assert.ok(got.bytes.equals(bytes))
+  expect(got.name).toBe('data set.bin')
+  expect(got.bytes.equals(bytes)).toBeTruthy()
   await set.getByText('data set.bin saved').waitFor()
 
   const picture = { name: 'a.png', type: 'image/png', bytes: png(2, 2, [0, 0, 0]), id: 'a@b' }
@@ -47,13 +46,13 @@ test('attachments have a view of their own, and are saved byte for byte under th
   await read(page, embedding, 'Picture')
   await tab(page, '1 inline image').click()
   const inline = await saved(page, page.getByRole('button', { name: 'Save: a.png' }))
-  assert.ok(inline.bytes.equals(picture.bytes))
+  expect(inline.bytes.equals(picture.bytes)).toBeTruthy()
 
   const raw = textMail('Hi.', { subject: 'Your order: 1/2' })
   await read(page, raw, 'Your order')
   const message = await saved(page, page.getByRole('button', { name: /^Save as \.eml/ }))
-  assert.equal(message.name, 'Your order 1 2.eml')
-  assert.ok(message.bytes.toString().endsWith(raw))
+  expect(message.name).toBe('Your order 1 2.eml')
+  expect(message.bytes.toString().endsWith(raw)).toBeTruthy()
 })
 
 test('attachments that may be harmful are marked; all are named by their type, shown small if they are images, and saved together', async () => {
@@ -75,7 +74,7 @@ test('attachments that may be harmful are marked; all are named by their type, s
   const risks: number[] = []
   for (const name of ['invoice.pdf.exe', 'plan.docm', 'page.html', 'cat.png'])
     risks.push(await item(page, name).locator('.file-risk').count())
-  assert.deepEqual(risks, [2, 1, 1, 0])
+  expect(risks).toStrictEqual([2, 1, 1, 0])
 
   const several = mailWithFiles(
     '<p>Hi.</p>',
@@ -91,10 +90,13 @@ test('attachments that may be harmful are marked; all are named by their type, s
   await page.getByText('PDF · 70 kB').waitFor()
   const picture = item(page, 'a.png').locator('img')
   await picture.waitFor()
-  assert.match((await picture.getAttribute('src')) ?? '', /^data:image\/png;base64,/)
+  expect((await picture.getAttribute('src')) ?? '').toMatch(/^data:image\/png;base64,/)
   await item(page, 'fake.png').locator('img').waitFor({ state: 'detached' })
   const names: string[] = []
   page.on('download', (download) => names.push(download.suggestedFilename()))
   await page.getByRole('button', { name: 'Save all' }).click()
-  await vi.waitFor(() => assert.deepEqual(names.sort(), ['a.png', 'fake.png', 'terms.pdf']), 30_000)
+  await vi.waitFor(
+    () => expect(names.sort()).toStrictEqual(['a.png', 'fake.png', 'terms.pdf']),
+    30_000,
+  )
 })

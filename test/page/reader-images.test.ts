@@ -1,15 +1,14 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
-import { openDnsServer } from '../../src/sender-auth/testing/dns-server.ts'
-import { connectSmtp } from '../support/smtp-client.ts'
-import { checkColours } from './support/contrast.ts'
-import { opener, waitForInbox } from './support/inbox.ts'
-import { htmlMail, png, textMail } from './support/mails.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openDnsServer } from '../kit/dns/dns-server.ts'
+import { checkColours } from '../kit/page/contrast.ts'
+import { opener, waitForInbox } from '../kit/page/inbox.ts'
+import { htmlMail, png, textMail } from '../kit/page/mails.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
+import { connectSmtp } from '../kit/smtp/smtp-client.ts'
 
 const dns = await openDnsServer({
   'TXT sender.test': ['v=spf1 ip4:127.0.0.1 -all'],
@@ -54,7 +53,7 @@ function mailWithImages(name: string, from = 'Ann <ann@sender.test>'): string {
 
 async function send(to: string, raw: string, from = 'ann@sender.test'): Promise<void> {
   const client = await connectSmtp(visits.app().smtpPort)
-  assert.equal((await client.send({ to: [to], raw, from })).code, 250)
+  expect((await client.send({ to: [to], raw, from })).code).toBe(250)
   client.close()
 }
 
@@ -81,22 +80,22 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await open(page, 'first')
   const blocked = page.getByText('3 remote images blocked')
   await blocked.waitFor()
-  assert.deepEqual(paths(), [])
+  expect(paths()).toStrictEqual([])
 
   await page.getByRole('button', { name: 'Load once' }).click()
   await waitForImages('first')
   const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
   await picture.waitFor()
-  assert.deepEqual((await picture.boundingBox())?.width, 30)
-  assert.deepEqual(paths(), ['/first-1.png', '/first-2.png', '/first-3.png'])
+  expect((await picture.boundingBox())?.width).toStrictEqual(30)
+  expect(paths()).toStrictEqual(['/first-1.png', '/first-2.png', '/first-3.png'])
   for (const { headers } of requests) {
-    assert.equal(headers.referer, undefined)
-    assert.equal(headers.cookie, undefined)
-    assert.ok(!headers.origin || headers.origin === 'null')
+    expect(headers.referer).toBeUndefined()
+    expect(headers.cookie).toBeUndefined()
+    expect(!headers.origin || headers.origin === 'null').toBeTruthy()
   }
   await open(page, 'second')
   await blocked.waitFor()
-  assert.equal(paths().length, 3)
+  expect(paths().length).toBe(3)
 
   await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
   await waitForImages('second')
@@ -106,23 +105,20 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await page.getByText('Remote images from ann@sender.test are always loaded').waitFor()
   await waitForImages('third')
   const stored = () => page.evaluate(`localStorage.getItem('mayfly images')`)
-  assert.equal(await stored(), '["ann@sender.test"]')
+  expect(await stored()).toBe('["ann@sender.test"]')
 
   // Not for one who only uses the name of that sender.
   await send(email, mailWithImages('forged'), 'eve@evil.test')
   await open(page, 'forged', 'May not be from sender.test')
   await blocked.waitFor()
   await page.getByText('must be verified').waitFor()
-  assert.equal(await page.getByRole('button', { name: /^Always/ }).count(), 0)
+  expect(await page.getByRole('button', { name: /^Always/ }).count()).toBe(0)
 
   await open(page, 'third')
   await page.getByRole('button', { name: 'Stop loading' }).click()
   await blocked.waitFor()
-  assert.equal(await stored(), null)
-  assert.deepEqual(
-    paths().filter((path) => path.startsWith('/forged')),
-    [],
-  )
+  expect(await stored()).toBe(null)
+  expect(paths().filter((path) => path.startsWith('/forged'))).toStrictEqual([])
 })
 
 describe('the sender', () => {

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
-import { mailboxOf, opener, waitForInbox } from './support/inbox.ts'
-import { htmlMail, newsletterMail, textMail } from './support/mails.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
+import { htmlMail, newsletterMail, textMail } from '../kit/page/mails.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 
 const { app, visit } = openPages()
 
@@ -15,7 +14,7 @@ async function openInbox(options: BrowserContextOptions = {}): Promise<Page> {
 
 async function read(page: Page, raw: string, subject: string): Promise<void> {
   const { email } = await mailboxOf(page)
-  assert.equal(await app().mail(email, raw), 250)
+  expect(await app().mail(email, raw)).toBe(250)
   await opener(page, subject).click()
   await page
     .locator('article.reader[aria-busy=false]')
@@ -53,8 +52,8 @@ describe('an opened newsletter', () => {
     ] as const) {
       await page.setViewportSize({ width, height })
       const { visible, scrollers } = await measure(page)
-      assert.ok(visible >= least, `${visible} px at ${width} × ${height}`)
-      assert.equal(scrollers, 1)
+      expect(visible, `${visible} px at ${width} × ${height}`).toBeGreaterThanOrEqual(least)
+      expect(scrollers).toBe(1)
     }
     // Blocked images keep their boxes; one that declares only its width keeps that.
     const boxes = await page
@@ -63,7 +62,7 @@ describe('an opened newsletter', () => {
       .evaluateAll((images) =>
         images.map(({ clientWidth, clientHeight }) => [clientWidth, clientHeight]),
       )
-    assert.deepEqual(boxes.slice(0, 2), [
+    expect(boxes.slice(0, 2)).toStrictEqual([
       [556, 224],
       [492, 48],
     ])
@@ -73,7 +72,7 @@ describe('an opened newsletter', () => {
       await page.evaluate(`[...document.querySelectorAll('.reader-pane, .reader-pane *')]
       .filter((one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY))
       .map((one) => one.className)`)
-    assert.deepEqual(scrolling, ['tab-view'])
+    expect(scrolling).toStrictEqual(['tab-view'])
 
     await page.getByRole('tab', { name: 'Message', exact: true }).click()
     await page.frameLocator('.mail-frame').getByText('The Weekly').waitFor()
@@ -82,19 +81,19 @@ describe('an opened newsletter', () => {
     const before = await width()
     const toggle = page.getByRole('button', { name: 'Phone width' })
     await toggle.click()
-    assert.equal(await width(), 375)
-    assert.equal(await toggle.getAttribute('aria-pressed'), 'true')
+    expect(await width()).toBe(375)
+    expect(await toggle.getAttribute('aria-pressed')).toBe('true')
     await toggle.click()
-    assert.equal(await width(), before)
+    expect(await width()).toBe(before)
 
     await page.getByRole('button', { name: 'Full window', exact: true }).click()
     const leave = page.getByRole('button', { name: 'Exit full window' })
     await leave.waitFor()
     const { visible, isPageLonger } = await measure(page)
-    assert.ok(visible > 600, `${visible} px`)
-    assert.equal(isPageLonger, false)
+    expect(visible, `${visible} px`).toBeGreaterThan(600)
+    expect(isPageLonger).toBe(false)
     for (const part of ['.list', '.address', '.top']) {
-      assert.equal(await page.locator(part).isVisible(), false, part)
+      expect(await page.locator(part).isVisible(), part).toBe(false)
     }
     await page.keyboard.press('Escape')
     await leave.waitFor({ state: 'detached' })
@@ -110,9 +109,9 @@ describe('an opened newsletter', () => {
     for (const size of [onItsSide, upright]) {
       await page.setViewportSize(size)
       const { visible, top, scrollers, isPageLonger } = await measure(page)
-      assert.ok(top <= 56, `the mail starts at ${top} px`)
-      assert.equal(visible, size.height - top)
-      assert.deepEqual([scrollers, isPageLonger], [1, false])
+      expect(top, `the mail starts at ${top} px`).toBeLessThanOrEqual(56)
+      expect(visible).toBe(size.height - top)
+      expect([scrollers, isPageLonger]).toStrictEqual([1, false])
     }
 
     await page.getByRole('button', { name: 'Details' }).tap()
@@ -123,7 +122,7 @@ describe('an opened newsletter', () => {
     await checkAccessibility(page)
     await page.getByRole('button', { name: 'Text', exact: true }).tap()
     await page.locator('.mail-text').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Print' }).isVisible(), false)
+    expect(await page.getByRole('button', { name: 'Print' }).isVisible()).toBe(false)
 
     // One scroller also with a claimed name, codes and an image.
     await page.getByRole('button', { name: 'Back to the list' }).tap()
@@ -140,8 +139,8 @@ describe('an opened newsletter', () => {
     await frame.getByText('482913').waitFor()
     await page.getByText('1 remote image blocked').waitFor()
     const box = await frame.locator('img').boundingBox()
-    assert.deepEqual([box?.width, box?.height], [24, 24], 'an icon is square')
-    assert.equal((await measure(page)).scrollers, 1)
+    expect([box?.width, box?.height], 'an icon is square').toStrictEqual([24, 24])
+    expect((await measure(page)).scrollers).toBe(1)
   })
 })
 
@@ -175,19 +174,21 @@ test('the message alone is printed, HTML or text, by our button, by the keys, an
     await vi.waitUntil(async () => (await count()) === 2, 30_000)
     for (const [text, sandbox] of (await page.evaluate('printed.splice(0)')) as string[][]) {
       const lines = text?.split('\n').filter((line) => line !== '') ?? []
-      assert.deepEqual(
-        [...lines.slice(0, 3), ...lines.slice(4)],
-        [subject, 'From: Acme <hello@acme.test>', 'To: You <you@box.test>', body],
-      )
-      assert.equal(sandbox, 'allow-same-origin allow-modals', 'no scripts')
+      expect([...lines.slice(0, 3), ...lines.slice(4)]).toStrictEqual([
+        subject,
+        'From: Acme <hello@acme.test>',
+        'To: You <you@box.test>',
+        body,
+      ])
+      expect(sandbox, 'no scripts').toBe('allow-same-origin allow-modals')
     }
   }
 
   await page.emulateMedia({ media: 'print' })
   for (const part of ['.top', '.address', '.list', '.tabs', '.settings']) {
-    assert.equal(await page.locator(part).isVisible(), false, part)
+    expect(await page.locator(part).isVisible(), part).toBe(false)
   }
-  assert.equal(await page.locator('.mail-text').isVisible(), true)
-  assert.equal(await page.getByRole('heading', { name: 'Note' }).isVisible(), true)
+  expect(await page.locator('.mail-text').isVisible()).toBe(true)
+  expect(await page.getByRole('heading', { name: 'Note' }).isVisible()).toBe(true)
   await page.emulateMedia({ media: 'screen' })
 })

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describe, test } from 'vitest'
-import { mailboxOf, opener, row, waitForInbox } from './support/inbox.ts'
-import { htmlMail, textMail, welcomeMail } from './support/mails.ts'
-import { openPages } from './support/pages.ts'
+import { describe, expect, test } from 'vitest'
+import { mailboxOf, opener, row, waitForInbox } from '../kit/page/inbox.ts'
+import { htmlMail, textMail, welcomeMail } from '../kit/page/mails.ts'
+import { openPages } from '../kit/page/pages.ts'
 
 const visits = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
@@ -17,7 +16,7 @@ async function openInbox(options: BrowserContextOptions = {}): Promise<Page> {
 /** Sends a mail with this subject, which no other row contains, and opens it. */
 async function read(page: Page, raw: string, subject: string): Promise<void> {
   const { email } = await mailboxOf(page)
-  assert.equal(await visits.app().mail(email, raw), 250)
+  expect(await visits.app().mail(email, raw)).toBe(250)
   await opener(page, subject).click()
   await page
     .locator('article.reader[aria-busy=false]')
@@ -47,23 +46,23 @@ test('the header of a message shows sender, recipient, subject, time and Reply-T
   await article.getByRole('button', { name: 'Details' }).click()
   await article.getByText('You <you@box.test>').waitFor()
   const time = await article.locator('time').first().getAttribute('datetime')
-  assert.ok(time)
-  assert.equal(time, await receivedAt(page))
+  expect(time).toBeTruthy()
+  expect(time).toBe(await receivedAt(page))
   await page.locator('.mail-text').waitFor()
   const card = page.getByRole('region', { name: 'Your code' })
-  assert.equal(await card.count(), 0)
+  expect(await card.count()).toBe(0)
 
   // A sender who is named like another is shown by its address.
   const from = '"service@bank.test" <x@evil.test>'
   const more = ['Reply-To: other@else.test']
   await read(page, textMail('Hi.', { subject: 'Account', from, more }), 'Account')
   await page.locator('.reader-lines', { hasText: 'other@else.test' }).waitFor()
-  assert.match(await page.locator('.reader-from > p').innerText(), /x@evil\.test$/)
+  expect(await page.locator('.reader-from > p').innerText()).toMatch(/x@evil\.test$/)
   await page.getByText('uses the name “service@bank.test”').waitFor()
-  assert.match(await row(page, 'Account').innerText(), /^x@evil\.test/m)
+  expect(await row(page, 'Account').innerText()).toMatch(/^x@evil\.test/m)
 
   await read(page, textMail('Your verification code is 482913.', { subject: 'Sign in' }), 'Sign in')
-  assert.equal(await card.locator('.code-big').innerText(), '482913')
+  expect(await card.locator('.code-big').innerText()).toBe('482913')
   await page.getByRole('button', { name: 'Copy code 482913' }).click()
   const toast = page.locator('.toast', { hasText: 'Code 482913 copied' })
   await toast.waitFor()
@@ -71,7 +70,7 @@ test('the header of a message shows sender, recipient, subject, time and Reply-T
   await card.getByRole('status').getByText('Copied').waitFor()
   // It would seem to be about this copy.
   await toast.waitFor({ state: 'detached' })
-  assert.equal(await page.evaluate('navigator.clipboard.readText()'), '482913')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('482913')
 })
 
 describe('the message', () => {
@@ -80,53 +79,51 @@ describe('the message', () => {
     await read(page, welcomeMail(), 'Confirm your address')
     const picture = frame(page).getByRole('img', { name: 'Acme' })
     await picture.waitFor()
-    assert.match((await picture.getAttribute('src')) ?? '', /^data:image\/png;base64,/)
+    expect((await picture.getAttribute('src')) ?? '').toMatch(/^data:image\/png;base64,/)
     const box = await picture.boundingBox()
-    assert.deepEqual([box?.width, box?.height], [120, 24])
+    expect([box?.width, box?.height]).toStrictEqual([120, 24])
     await page.getByText('2 remote images blocked').waitFor()
     // One that is not loaded keeps its place, with its alternative text.
     const blocked = frame(page).getByRole('img', { name: 'A view of the sea' })
     const place = await blocked.boundingBox()
-    assert.deepEqual([place?.width, place?.height], [300, 80])
-    assert.match(
-      (await blocked.getAttribute('src')) ?? '',
+    expect([place?.width, place?.height]).toStrictEqual([300, 80])
+    expect((await blocked.getAttribute('src')) ?? '').toMatch(
       /^data:image\/svg\+xml,.*A%20view%20of%20the%20sea/,
     )
 
     // Its main link shows its host before it is opened, and opens without a referrer or opener.
     const card = page.getByRole('region', { name: 'Confirmation link' })
-    assert.match(await card.locator('.link-host').innerText(), /login\.acme\.test$/)
+    expect(await card.locator('.link-host').innerText()).toMatch(/login\.acme\.test$/)
     const link = card.getByRole('link', { name: 'Open' })
-    assert.equal(await link.getAttribute('href'), 'https://login.acme.test/verify?t=1')
-    assert.equal(await link.getAttribute('rel'), 'noopener noreferrer')
-    assert.equal(await link.getAttribute('target'), '_blank')
+    expect(await link.getAttribute('href')).toBe('https://login.acme.test/verify?t=1')
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+    expect(await link.getAttribute('target')).toBe('_blank')
 
     const html = '<p>Hi.</p><a href="https://bank.test@evil.test/x">Your bank</a>'
     await read(page, htmlMail(html, { more: ['X-Odd: <b>bold</b>'] }), 'Hello')
     const shown = page.locator('.mail-frame')
-    assert.equal(await shown.getAttribute('sandbox'), 'allow-popups allow-popups-to-escape-sandbox')
+    expect(await shown.getAttribute('sandbox')).toBe('allow-popups allow-popups-to-escape-sandbox')
     const inside = (await shown.getAttribute('srcdoc')) ?? ''
-    assert.match(
-      inside,
+    expect(inside).toMatch(
       /^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none';/,
     )
-    assert.match(inside, /img-src data:;/)
-    assert.equal(await shown.getAttribute('title'), 'Message: Hello')
+    expect(inside).toMatch(/img-src data:;/)
+    expect(await shown.getAttribute('title')).toBe('Message: Hello')
     const [other] = await Promise.all([
       page.context().waitForEvent('page'),
       frame(page).getByRole('link', { name: 'Your bank' }).click(),
     ])
     await other.getByText('evil.test', { exact: true }).waitFor()
-    assert.equal(await other.evaluate('opener'), null)
-    assert.equal(await other.evaluate('document.referrer'), '')
+    expect(await other.evaluate('opener')).toBe(null)
+    expect(await other.evaluate('document.referrer')).toBe('')
     await other.close()
 
     await tab(page, 'Headers').click()
     await page.getByText('<b>bold</b>').waitFor()
     await tab(page, 'Source').click()
     const source = await page.locator('.mail-raw').innerText()
-    assert.match(source, /^Return-Path: .*\nDelivered-To: /)
-    assert.match(source, /\n<p>Hi\.<\/p><a href=/)
+    expect(source).toMatch(/^Return-Path: .*\nDelivered-To: /)
+    expect(source).toMatch(/\n<p>Hi\.<\/p><a href=/)
 
     await tab(page, 'Message').click()
     for (const [key, name] of [
@@ -146,23 +143,20 @@ describe('the message', () => {
     const text = 'See https://a.test/b"onmouseover=alert(1) now'
     await read(page, textMail(text, { subject: 'Escaped' }), 'Escaped')
     const link = page.locator('.mail-text').getByRole('link')
-    assert.equal(await link.innerText(), 'https://a.test/b')
-    assert.equal(
-      await link.getAttribute('href'),
-      `/leave#${encodeURIComponent('https://a.test/b')}`,
-    )
-    assert.equal(await page.locator('.mail-text').innerText(), `${text}\n`)
+    expect(await link.innerText()).toBe('https://a.test/b')
+    expect(await link.getAttribute('href')).toBe(`/leave#${encodeURIComponent('https://a.test/b')}`)
+    expect(await page.locator('.mail-text').innerText()).toBe(`${text}\n`)
 
     const long = '0123456789'.repeat(7).concat('\r\n').repeat(5_000)
     await read(page, textMail(long, { subject: 'Endless' }), 'Endless')
     await tab(page, 'Source').click()
     await page.getByText('The first 256 kB of 360 kB').waitFor()
     const source = (await page.locator('.mail-raw').textContent()) ?? ''
-    assert.ok(source.length > 250_000 && source.length <= 256_000)
+    expect(source.length > 250_000 && source.length <= 256_000).toBeTruthy()
 
     await read(page, htmlMail('<i>a</i>'.repeat(15_000), { subject: 'Oversized' }), 'Oversized')
     await page.getByText('This message is too large to display as HTML').waitFor()
-    assert.equal(await page.locator('.mail-frame').count(), 0)
+    expect(await page.locator('.mail-frame').count()).toBe(0)
 
     // The list of links says what is odd about them, without a request.
     const links =
@@ -171,8 +165,8 @@ describe('the message', () => {
     await tab(page, '3 links').click()
     const item = (name: string) => page.locator('.file', { hasText: name }).locator('.file-risk')
     await item('evil.test').getByText('The link text shows a different site: bank.test').waitFor()
-    assert.equal(await item('192.0.2.1').count(), 2)
-    assert.equal(await item('www.shop.test').count(), 0)
+    expect(await item('192.0.2.1').count()).toBe(2)
+    expect(await item('www.shop.test').count()).toBe(0)
   })
 
   test('in dark mode is light, unless the sender has designed it for that', async () => {
@@ -194,7 +188,7 @@ describe('the message', () => {
         const style = element.ownerDocument.defaultView?.getComputedStyle(element)
         return [style?.backgroundColor, style?.color]
       })
-      assert.deepEqual(colours, expected, subject)
+      expect(colours, subject).toStrictEqual(expected)
     }
   })
 })
@@ -205,18 +199,18 @@ describe('navigation', () => {
     const page = await openInbox()
     const { email } = await mailboxOf(page)
     for (const subject of ['First', 'Second', 'Third'])
-      assert.equal(await visits.app().mail(email, textMail('Hi.', { subject })), 250)
+      expect(await visits.app().mail(email, textMail('Hi.', { subject }))).toBe(250)
     await opener(page, 'Third').click()
     const newer = page.getByRole('button', { name: 'Newer message' })
     const older = page.getByRole('button', { name: 'Older message' })
     await page.getByRole('article', { name: 'Third' }).waitFor()
-    assert.equal(await newer.isDisabled(), true)
+    expect(await newer.isDisabled()).toBe(true)
     await older.click()
     await page.getByRole('article', { name: 'Second' }).waitFor()
-    assert.equal(await older.evaluate((button) => button.matches(':focus')), true)
+    expect(await older.evaluate((button) => button.matches(':focus'))).toBe(true)
     await older.click()
     await page.getByRole('article', { name: 'First' }).waitFor()
-    assert.equal(await older.isDisabled(), true)
+    expect(await older.isDisabled()).toBe(true)
     await newer.click()
     await page.getByRole('article', { name: 'Second' }).waitFor()
 
@@ -250,13 +244,13 @@ describe('navigation', () => {
       await page.route('**/api/read-mail?*', (route) => route.abort())
       await opener(page, subject).click()
       await page.getByText('Could not reach the server').waitFor()
-      assert.equal(await unread.count(), 1)
-      assert.equal(await page.title(), '(1) Inbox – Mayfly')
+      expect(await unread.count()).toBe(1)
+      expect(await page.title()).toBe('(1) Inbox – Mayfly')
       await page.unroute('**/api/read-mail?*')
       await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
       await body.filter({ hasText: 'All is well.' }).waitFor()
       await unread.waitFor({ state: 'detached' })
-      assert.equal(await page.title(), 'Inbox – Mayfly')
+      expect(await page.title()).toBe('Inbox – Mayfly')
     }
   })
 })

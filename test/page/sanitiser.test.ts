@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { sharedBrowser } from './support/browser.ts'
-import { openSanitiser } from './support/layers.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sharedBrowser } from '../kit/page/browser.ts'
+import { openSanitiser } from '../kit/page/layers.ts'
 
 // What the sanitizer preserves. That it removes everything hostile is tested in hostile.test.ts.
 let browser: Browser
@@ -22,7 +21,7 @@ const leaveLink = (url: string) =>
 
 interface Case {
   html: string
-  /** Of the body. */
+  /** What is left of the body. */
   left: string
   remoteImages?: number
   options?: { remoteImages?: boolean; pictures?: Record<string, string> }
@@ -32,7 +31,7 @@ function table(cases: Record<string, Case>): void {
   for (const [name, { html, left, remoteImages = 0, options = {} }] of Object.entries(cases)) {
     test(name, async () => {
       const found = await sanitiser.sanitise(html, options)
-      assert.deepEqual([found.body, found.remoteImages], [left, remoteImages])
+      expect([found.body, found.remoteImages]).toStrictEqual([left, remoteImages])
     })
   }
 }
@@ -75,11 +74,10 @@ describe('the layout', () => {
       .d { --x: 1px; width: var(--x) } .e::before { content: "\\3c/style>" }
     </style></head><body class="a"><p class="w">x</p></body></html>`
     const found = await sanitiser.sanitise(html)
-    assert.equal(
-      found.head.replaceAll(/\s+/g, ' '),
+    expect(found.head.replaceAll(/\s+/g, ' ')).toBe(
       '<style media="screen">.a { color: red; } .b:hover > p { background: none blue; } @media (max-width: 600px) { .w { width: 100% !important; } } .e::before { content: "\\3c /style>"; }</style>',
     )
-    assert.equal(found.remoteImages, 1)
+    expect(found.remoteImages).toBe(1)
   })
 })
 

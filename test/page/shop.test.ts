@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { describe, test } from 'vitest'
-import { claim, createOrder, FAKE_SHOP, type Order, payOrder } from '../support/shop-client.ts'
-import { openPages } from './support/pages.ts'
+import { describe, expect, test } from 'vitest'
+import { openPages } from '../kit/page/pages.ts'
+import { claim, createOrder, FAKE_SHOP, type Order, payOrder } from '../kit/shop/shop-client.ts'
 
 const { app, visit, allow } = openPages(FAKE_SHOP)
 
@@ -16,7 +15,7 @@ async function usage(key: string): Promise<number> {
 async function shownKey(page: Page): Promise<string> {
   await page.getByText('This is your key').waitFor()
   const key = (await page.locator('.order .key-shown').textContent()) ?? ''
-  assert.match(key, /^mf_test_/)
+  expect(key).toMatch(/^mf_test_/)
   return key
 }
 
@@ -46,9 +45,11 @@ test('a plan can be bought with clicks, the private link leads back to the order
 
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
-  assert.equal(await usage(key), 200)
-  assert.equal(await page.evaluate('document.activeElement.className'), 'stack')
-  assert.ok((await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`))
+  expect(await usage(key)).toBe(200)
+  expect(await page.evaluate('document.activeElement.className')).toBe('stack')
+  expect(
+    (await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`),
+  ).toBeTruthy()
 })
 
 test('the link of an order opens it and is removed from the address bar; the key can be copied and downloaded', async () => {
@@ -57,19 +58,19 @@ test('the link of an order opens it and is removed from the address bar; the key
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   await button(page, 'Show my key').waitFor()
-  assert.equal(page.url(), `${app().url}/orders/${id}`)
+  expect(page.url()).toBe(`${app().url}/orders/${id}`)
   await page.reload()
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()
   await button(page, 'Copied: your key').waitFor()
-  assert.equal(await page.evaluate('navigator.clipboard.readText()'), key)
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download' }).click(),
   ])
-  assert.equal(download.suggestedFilename(), `mayfly-key-${id}.txt`)
-  assert.equal(readFileSync(await download.path(), 'utf8'), `${key}\n`)
+  expect(download.suggestedFilename()).toBe(`mayfly-key-${id}.txt`)
+  expect(readFileSync(await download.path(), 'utf8')).toBe(`${key}\n`)
 })
 
 test('the key is selected for manual copying if the browser refuses to copy', async () => {
@@ -83,7 +84,7 @@ test('the key is selected for manual copying if the browser refuses to copy', as
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()
   await button(page, 'Selected – press Ctrl+C').waitFor()
-  assert.equal(await page.evaluate('String(getSelection())'), key)
+  expect(await page.evaluate('String(getSelection())')).toBe(key)
 })
 
 test('a payment that is declined or never arrives shows no key; one that is pending is shown as paid as soon as it arrives, without a reload', async () => {
@@ -97,7 +98,7 @@ test('a payment that is declined or never arrives shows no key; one that is pend
       await page.waitForURL('**/orders/**')
     }
     await page.getByText('Payment failed', { exact: true }).waitFor()
-    assert.equal(await button(page, 'Show my key').isVisible(), false)
+    expect(await button(page, 'Show my key').isVisible()).toBe(false)
     await page.getByRole('link', { name: 'Choose another plan' }).click()
     await page.waitForURL('**/pricing')
   }
@@ -108,7 +109,7 @@ test('a payment that is declined or never arrives shows no key; one that is pend
   const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
   await payOrder(app().url, { id, secret: '', payUrl: '' })
   await button(page, 'Show my key').waitFor()
-  assert.ok(await page.getByText('Paid', { exact: true }).isVisible())
+  expect(await page.getByText('Paid', { exact: true }).isVisible()).toBeTruthy()
 })
 
 test('plans that failed to load are requested again, an invalid email address is not sent, a failed order request is retried as the same order, and a page from the back/forward cache can start another', async () => {
@@ -128,8 +129,8 @@ test('plans that failed to load are requested again, an invalid email address is
   })
   await page.getByLabel('Email').fill('ann')
   await button(page, 'Buy Starter').click()
-  assert.equal(await page.evaluate(`document.querySelector('#email:invalid') !== null`), true)
-  assert.deepEqual(keys, [])
+  expect(await page.evaluate(`document.querySelector('#email:invalid') !== null`)).toBe(true)
+  expect(keys).toStrictEqual([])
 
   await page.getByLabel('Email').fill('')
   await button(page, 'Buy Starter').click()
@@ -138,9 +139,9 @@ test('plans that failed to load are requested again, an invalid email address is
   // The navigation gets a 204, so the page stays as it was when it was left.
   await page.route('**/pay/**', (route) => route.fulfill({ status: 204 }))
   await Promise.all([page.waitForRequest('**/pay/**'), button(page, 'Buy Starter').click()])
-  assert.equal(keys.length, 2)
-  assert.ok(keys[0])
-  assert.equal(keys[0], keys[1])
+  expect(keys.length).toBe(2)
+  expect(keys[0]).toBeTruthy()
+  expect(keys[0]).toBe(keys[1])
   await page.locator('button:disabled', { hasText: 'Buy Business' }).waitFor()
   await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
   await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
@@ -160,7 +161,7 @@ describe('returning to an order', () => {
 
     await page.evaluate(`location.hash = '#${'x'.repeat(43)}'`)
     const [response] = await Promise.all([page.waitForResponse('**/api/orders/*'), page.reload()])
-    assert.equal(response.status(), 404)
+    expect(response.status()).toBe(404)
     await page.getByText('Order not found').waitFor()
     await page.getByLabel('Claim secret').fill(` ${secret} `)
     await button(page, 'Open order').click()
@@ -173,23 +174,23 @@ describe('returning to an order', () => {
     const page = await visit(`/orders/${made.id}#${made.secret}`)
     await page.getByText('revokes the old key').waitFor()
     const createKey = button(page, 'Create a new key')
-    assert.equal(await createKey.getAttribute('class'), 'plain')
+    expect(await createKey.getAttribute('class')).toBe('plain')
     const dialog = page.getByRole('dialog', { name: 'Replace your key?' })
     for (const leave of ['Keep the old key', 'Close']) {
       await createKey.click()
       await dialog.getByText('The old key will stop working immediately.').waitFor()
       await dialog.getByText('both keys will work for 24 hours').waitFor()
-      assert.equal(await dialog.getByRole('link').getAttribute('href'), '/key')
+      expect(await dialog.getByRole('link').getAttribute('href')).toBe('/key')
       await dialog.getByRole('button', { name: leave }).click()
       await dialog.waitFor({ state: 'detached' })
       await page.waitForFunction(`document.activeElement.textContent === 'Create a new key'`)
     }
-    assert.equal(await usage(oldKey), 200)
+    expect(await usage(oldKey)).toBe(200)
     await createKey.click()
     await dialog.getByRole('button', { name: 'Create a new key' }).click()
     const key = await shownKey(page)
-    assert.equal(await page.evaluate('document.activeElement.className'), 'stack')
-    assert.deepEqual([await usage(oldKey), await usage(key)], [401, 200])
+    expect(await page.evaluate('document.activeElement.className')).toBe('stack')
+    expect([await usage(oldKey), await usage(key)]).toStrictEqual([401, 200])
   })
 
   test('after the site was unreachable, requests it again', async () => {
@@ -212,21 +213,21 @@ test('a browser without storage is not sent to the payment page, which could not
   await page.goto(`${app().url}/pricing`)
   await button(page, 'Buy Starter').click()
   await page.getByText('Your browser blocks storage').waitFor()
-  assert.equal(new URL(page.url()).pathname, '/pricing')
+  expect(new URL(page.url()).pathname).toBe('/pricing')
 
   await page.goto(`${app().url}/orders/${id}#${secret}`)
   await button(page, 'Show my key').click()
-  assert.equal(await usage(await shownKey(page)), 200)
+  expect(await usage(await shownKey(page))).toBe(200)
 })
 
 test('without JavaScript the pages give instructions, and the test shop accepts payment', async () => {
   const made = await createOrder(app().url)
   const page = await visit('/pricing', { javaScriptEnabled: false })
-  assert.match(await page.locator('noscript').innerText(), /curl -X POST/)
-  assert.ok(await button(page, 'Buy Starter').isDisabled())
+  expect(await page.locator('noscript').innerText()).toMatch(/curl -X POST/)
+  expect(await button(page, 'Buy Starter').isDisabled()).toBeTruthy()
   await page.goto(made.payUrl)
   await button(page, 'Pay $5').click()
   await page.waitForURL('**/orders/**')
-  assert.match(await page.locator('noscript').innerText(), /Claim-Secret/)
-  assert.equal((await claim(app().url, made)).status, 200)
+  expect(await page.locator('noscript').innerText()).toMatch(/Claim-Secret/)
+  expect((await claim(app().url, made)).status).toBe(200)
 })

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
-import { describe, test, vi } from 'vitest'
-import { PHONE } from './support/browser.ts'
-import { emptyTraffic, openPages, recordTraffic } from './support/pages.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { PHONE } from '../kit/page/browser.ts'
+import { emptyTraffic, openPages, recordTraffic } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages()
 
@@ -17,17 +16,17 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   ])
   await other.waitForURL('**/livez?from-a-link')
   await other.evaluate(`console.warn('a word from there')`)
-  await vi.waitFor(() => assert.match(seen.complaints.join(), /a word from there/))
-  assert.ok(seen.requested.includes(`${app().url}/livez?from-a-link`))
+  await vi.waitFor(() => expect(seen.complaints.join()).toMatch(/a word from there/))
+  expect(seen.requested).toContain(`${app().url}/livez?from-a-link`)
 })
 
 test('without an admin token in the settings there is no admin page', async () => {
   allow({ complaint: /404/ })
   const page = await visit('/favicon.svg')
   const response = await page.goto(`${app().url}/admin`)
-  assert.equal(response?.status(), 404)
+  expect(response?.status()).toBe(404)
   await page.getByRole('heading', { level: 1 }).waitFor()
-  assert.equal(await page.getByLabel('Admin token').count(), 0)
+  expect(await page.getByLabel('Admin token').count()).toBe(0)
 })
 
 test('a new visitor reads what this is, and receives a test mail where others cannot arrive', async () => {
@@ -35,11 +34,11 @@ test('a new visitor reads what this is, and receives a test mail where others ca
   await page.getByText('Disposable email addresses, no sign-up').filter({ visible: true }).waitFor()
   await page.getByText('Mail from the Internet cannot reach this address').waitFor()
   await page.locator('#address', { hasText: '@' }).waitFor()
-  assert.deepEqual(await page.evaluate(LINES), [1, 1], 'the address breaks only before the @')
+  expect(await page.evaluate(LINES), 'the address breaks only before the @').toStrictEqual([1, 1])
   const button = page.getByRole('button', { name: 'Send me a test mail' })
-  assert.ok(await isAboveTheFold(button), 'on a phone')
+  expect(await isAboveTheFold(button), 'on a phone').toBeTruthy()
   await page.setViewportSize({ width: 844, height: 390 })
-  assert.ok(await isAboveTheFold(button), 'on a phone on its side')
+  expect(await isAboveTheFold(button), 'on a phone on its side').toBeTruthy()
   await page.setViewportSize(PHONE)
   await button.click()
   await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
@@ -70,13 +69,13 @@ describe('a page that is used again', () => {
       owner.on('request', (request) => heard.push(request.url()))
     await first.setViewportSize({ width: 800, height: 600 })
     await first.reload()
-    assert.equal(heard.length, 2)
+    expect(heard.length).toBe(2)
   })
 
   test('has neither the listeners nor the size of the test before', async () => {
     heard.splice(0)
     const page = await visit('/favicon.svg', { viewport: PHONE })
-    assert.equal(page, first)
-    assert.deepEqual([heard, page.viewportSize()], [[], PHONE])
+    expect(page).toBe(first)
+    expect([heard, page.viewportSize()]).toStrictEqual([[], PHONE])
   })
 })

@@ -1,12 +1,11 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, onTestFinished, test, vi } from 'vitest'
-import { type KeyRing, openKeyRing, type TestKey } from '../support/keys.ts'
-import { openReceiver } from '../support/webhook-receiver.ts'
-import { PHONE } from './support/browser.ts'
-import { checkAccessibility, openPages } from './support/pages.ts'
-import { enterKey } from './views/key.ts'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { openReceiver } from '../kit/http/webhook-receiver.ts'
+import { PHONE } from '../kit/page/browser.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
+import { enterKey } from '../kit/page/views/key.ts'
+import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
 
 const { app, visit, allow } = openPages({ MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' })
 let ring: KeyRing
@@ -54,10 +53,9 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   )
   await section.getByText('Deliveries').click()
   await section.getByRole('columnheader', { name: 'Result' }).waitFor()
-  assert.deepEqual(
+  expect(
     (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
-    ['200'],
-  )
+  ).toStrictEqual(['200'])
   await page.setViewportSize(PHONE)
   await checkAccessibility(page)
   await confirm('Delete webhook')

@@ -1,12 +1,12 @@
-import { openLog } from '../../src/base/log/open-log.ts'
-import type { IdleIntervals } from '../../src/mail/deps.ts'
-import { readConfig } from '../../src/runtime/config.ts'
-import { makeClock, openClock } from '../../src/runtime/setup.ts'
-import { type StartOptions, startService } from '../../src/runtime/start.ts'
-import { storeFor } from './engine.ts'
-import { connectSmtp } from './smtp-client.ts'
-import { tempFolder } from './stores.ts'
-import { PROXY_ENV } from './trusted-proxy.ts'
+import { openLog } from '../../../src/base/log/open-log.ts'
+import type { IdleIntervals } from '../../../src/mail/deps.ts'
+import { readConfig } from '../../../src/runtime/config.ts'
+import { makeClock, openClock } from '../../../src/runtime/setup.ts'
+import { type StartOptions, startService } from '../../../src/runtime/start.ts'
+import { PROXY_ENV } from '../http/trusted-proxy.ts'
+import { connectSmtp } from '../smtp/smtp-client.ts'
+import { storeFor } from '../store/engine.ts'
+import { tempFolder } from '../store/stores.ts'
 
 export type App = Awaited<ReturnType<typeof startApp>>
 

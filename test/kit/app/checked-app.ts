@@ -4,25 +4,25 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { openLog } from '../../src/base/log/open-log.ts'
-import { parseBlockEntry } from '../../src/blocks/rules.ts'
-import { listChecks, runChecks } from '../../src/doctor/checks/checks.ts'
-import type { CheckContext, CheckedSettings } from '../../src/doctor/checks/context.ts'
-import { reportLines } from '../../src/doctor/commands.ts'
-import { isPrivateIp } from '../../src/doctor/rules/dns-rules.ts'
-import type { FinishedCheck } from '../../src/doctor/rules/result.ts'
-import { issueKey } from '../../src/keys/keys.ts'
-import { mtaStsPolicy } from '../../src/mail/rules/mta-sts.ts'
-import { OPERATOR } from '../../src/mail/rules/session.ts'
-import { openCheckContext, openStoreForChecks, settingsReport } from '../../src/runtime/checks.ts'
-import { openShopStoreForCli } from '../../src/runtime/stores.ts'
-import { writeBackup } from '../../src/store/backup/backup.ts'
+import { openLog } from '../../../src/base/log/open-log.ts'
+import { parseBlockEntry } from '../../../src/blocks/rules.ts'
+import { type Installation, listChecks } from '../../../src/doctor/checks.ts'
+import { reportLines } from '../../../src/doctor/commands.ts'
+import { openCheckContext } from '../../../src/doctor/facts.ts'
+import { isPrivateIp } from '../../../src/doctor/rules/dns-rules.ts'
+import type { FinishedCheck } from '../../../src/doctor/rules/result.ts'
+import { runChecks } from '../../../src/doctor/run-checks.ts'
+import { issueKey } from '../../../src/keys/keys.ts'
+import { mtaStsPolicy } from '../../../src/mail/rules/mta-sts.ts'
+import { OPERATOR } from '../../../src/mail/rules/session.ts'
+import { openMailStoreIfExists, openShopStoreForCli } from '../../../src/runtime/stores.ts'
+import { writeBackup } from '../../../src/store/backup/backup.ts'
+import { openDnsServer } from '../dns/knot.ts'
+import { certificateFor, openHttpsProxy, trustCertificates } from '../http/https-proxy.ts'
+import { readGreeting } from '../smtp/smtp-client.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
 import { startApp } from './app.ts'
-import { openDnsServer } from './dns-server.ts'
-import { certificateFor, openHttpsProxy, trustCertificates } from './https-proxy.ts'
-import { readGreeting } from './smtp-client.ts'
-import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
 
 export const HOST = 'mx.test'
 const PROXY = '127.0.0.9'
@@ -92,7 +92,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
       client.on('close', () => inner.destroy())
     })
 
-  const settings: CheckedSettings = {
+  const settings: Installation['settings'] = {
     ...app.config,
     http: {
       ...app.config.http,
@@ -101,17 +101,18 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     },
     smtp: { ...app.config.smtp, port: app.smtpPort },
   }
-  const { store, storeFault } = await openStoreForChecks(app.config)
+  const { store, ...faults } = await openMailStoreIfExists(app.config)
   const opened = await openCheckContext(app.config, {
     log: openLog({ level: 'error', thread: 'main' }),
     store,
-    storeFault,
+    ...faults,
     domain: domains[0],
-    settingsReport: settingsReport([], {}),
+    settings: undefined,
   })
-  const context: CheckContext = {
+  const context: Installation = {
     ...opened,
     settings,
+    settingsReport: { count: 0, changed: 0, unknown: [] },
     publicPorts: { smtp: app.smtpPort, https: proxy.port },
     ownAddresses: ['127.0.0.1'],
     // The only addresses that a test has.
@@ -148,7 +149,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     openProxy,
     backUp,
     /** As connectSmtp, but commands like this one get another reply; code 0: none. */
-    replying(pattern: RegExp, text: string): CheckContext['connectSmtp'] {
+    replying(pattern: RegExp, text: string): Installation['connectSmtp'] {
       return async (...given) => {
         const probe = await context.connectSmtp(...given)
         const command = async (line: string) => {
@@ -173,10 +174,10 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
       }
     },
     /** Runs all checks, with this changed. */
-    check: (changed: Partial<CheckContext> = {}, { listings = false, timeoutMs = 15_000 } = {}) =>
+    check: (changed: Partial<Installation> = {}, { listings = false, timeoutMs = 15_000 } = {}) =>
       runChecks(listChecks({ ...context, ...changed }, { listings }), { timeoutMs }),
     /** Makes only this check, with this changed. */
-    checkOnly: (name: string, changed: Partial<CheckContext> = {}) =>
+    checkOnly: (name: string, changed: Partial<Installation> = {}) =>
       runChecks(listChecks({ ...context, ...changed }).filter((one) => one.name === name)),
     /** Serves another certificate on the mail port. */
     async withCertificate<T>(pem: string, use: () => Promise<T>): Promise<T> {
@@ -212,12 +213,13 @@ async function storeKey(
 
 type Plan = Parameters<typeof issueKey>[1]['plan']
 
-/** Of another installation. */
+/** Store of another installation. */
 export const LOST_STORE = {
   listMessages: async () => [],
   deleteMessages: async () => ({ messages: 0, bytes: 0 }),
   readRaw: async () => undefined,
   readLedger: async () => undefined,
+  listDomains: async () => [],
 }
 
 export const wrong = (results: readonly FinishedCheck[]) =>

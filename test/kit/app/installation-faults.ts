@@ -1,13 +1,12 @@
-import { openLog } from '../../src/base/log/open-log.ts'
-import { StoreUnavailable } from '../../src/base/problem.ts'
-import type { CheckContext, CheckedSettings } from '../../src/doctor/checks/context.ts'
-import type { PostgresFacts } from '../../src/doctor/rules/backend-rules.ts'
-import type { LedgerState } from '../../src/mail/rules/ledger.ts'
-import { settingsReport } from '../../src/runtime/checks.ts'
-import { inspectPostgres, inspectRedis } from '../../src/runtime/probes/backends.ts'
-import { inspectDataDirectory } from '../../src/runtime/probes/machine.ts'
+import { parseAddress } from '../../../src/base/address.ts'
+import { StoreUnavailable } from '../../../src/base/problem.ts'
+import type { Installation } from '../../../src/doctor/checks.ts'
+import { settingsReport } from '../../../src/doctor/facts.ts'
+import { inspectDataDirectory } from '../../../src/doctor/probes/machine.ts'
+import type { LedgerState } from '../../../src/mail/rules/ledger.ts'
+import { serverInspection } from '../../../src/runtime/stores.ts'
+import { rows } from '../dns/faulty-zones.ts'
 import type { startCheckedApp } from './checked-app.ts'
-import { rows } from './faulty-zones.ts'
 
 // Faults of an installation for doctor.test.ts.
 
@@ -17,21 +16,25 @@ const DATA = { minFreeBytes: 'auto', use: 'mail' } as const
 const DOWN = 'postgres://127.0.0.1:1/mail'
 const { code, message } = new StoreUnavailable()
 const OVERLOADED = JSON.stringify({ status: 'error', code, message })
-const POSTGRES: PostgresFacts = {
-  version: 170_000,
-  role: 'mail',
-  durabilityFault: undefined,
-  usedConnections: 5,
-  maxConnections: 100,
-  requiredStandbys: '',
-  standbys: [],
-  offsetMs: 0,
-}
-
 const LOST_LEDGER: LedgerState = {
   unknownUntil: new Date(Date.now() + 86_400_000),
   reason: 'lost',
   pruned: false,
+}
+
+const email = parseAddress('ann@gmail.com')
+if (!email) throw new Error('a good address')
+// Nothing listens there.
+const ACCOUNT: Installation['settings']['gmailAccounts'][number] = {
+  email,
+  host: '127.0.0.1',
+  port: 1,
+  tls: false,
+  login: { password: 'x' },
+  dots: false,
+  active: true,
+  masked: false,
+  deleteAfterFetch: false,
 }
 
 /** The fault, and who reports it with which fix. */
@@ -50,9 +53,8 @@ everybody trusted | failure | proxy       | your proxy alone
 no admin token    | warning | admin-token | openssl rand -base64 32
 short admin token | warning | admin-token | openssl rand -base64 32
 PostgreSQL down   | failure | postgres    | MAYFLY_STORE
-refused role      | failure | postgres    | make it the owner of the schema
 PostgreSQL lost   | failure | postgres    | MAYFLY_STORE
-stuck service     | failure | http        | restart the service, and read its log
+stuck service     | failure | http        | Restart the service, and read its log
 Redis down        | failure | redis       | MAYFLY_REDIS
 receipts denied   | failure | spf         | right.test. 3600 IN TXT "v=spf1 a:out.right.test -all"
 unknown account   | failure | gmail       | mayfly account test ann@gmail.com
@@ -73,16 +75,17 @@ export function installationFaults({
   context,
   app,
   replying,
-}: CheckedApp): Record<string, Partial<CheckContext>> {
+}: CheckedApp): Record<string, Partial<Installation>> {
   const toPostmaster = (reply: string) => ({
     connectSmtp: replying(/^RCPT TO:<postmaster@/, reply),
   })
-  const log = openLog({ level: 'error', thread: 'main' })
-  const set = (changed: Partial<CheckedSettings>) => ({ settings: { ...settings, ...changed } })
-  const http = (changed: Partial<CheckedSettings['http']>) =>
+  const set = (changed: Partial<Installation['settings']>) => ({
+    settings: { ...settings, ...changed },
+  })
+  const http = (changed: Partial<Installation['settings']['http']>) =>
     set({ http: { ...settings.http, ...changed } })
-  const down = { ...set({ store: DOWN }), postgres: () => inspectPostgres(DOWN) }
-  const overloaded: Partial<CheckContext> = {
+  const down = { inspectServer: serverInspection({ store: DOWN }) }
+  const overloaded: Partial<Installation> = {
     httpGet: async (url, options) =>
       url.endsWith(`:${settings.http.port}/api/domains`)
         ? { status: 503, body: OVERLOADED, date: undefined }
@@ -113,21 +116,12 @@ export function installationFaults({
       storeFault: 'the store is unavailable',
     },
     'stuck service': overloaded,
-    'refused role': {
-      ...set({ store: DOWN }),
-      postgres: async () => POSTGRES,
-      store: undefined,
-      storeFault: 'PostgreSQL refuses us: permission denied for schema mail',
-    },
-    'Redis down': {
-      ...set({ redis: DOWN }),
-      redis: () => inspectRedis('redis://127.0.0.1:1', log),
-    },
+    'Redis down': set({ redis: 'redis://127.0.0.1:1' }),
     'receipts denied': set({
       mailOut: { url: 'smtp://out.right.test:587', from: 'Shop <shop@right.test>' },
     }),
-    'unknown account': set({ gmailAccounts: [{ email: 'ann@gmail.com', active: true }] }),
-    'test shop': set({ payments: { provider: 'fake' } }),
+    'unknown account': set({ gmailAccounts: [ACCOUNT] }),
+    'test shop': set({ payments: { ...settings.payments, provider: 'fake' } }),
     'damaged store': { store: undefined, storeFault: 'mail.db is damaged' },
     'no data': { dataDirectory: async () => inspectDataDirectory('/missing', DATA) },
     'full mailbox': toPostmaster('452 4.2.2 Mailbox full'),

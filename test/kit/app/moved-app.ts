@@ -2,8 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { type App, startApp, WAIT_FOR_EXTRACTION } from './support/app.ts'
-import { request } from './support/http-client.ts'
+import { request } from '../http/http-client.ts'
 import {
   claim,
   createOrder,
@@ -11,9 +10,10 @@ import {
   getOrder,
   type Order,
   payOrder,
-} from './support/shop-client.ts'
-import { connectSmtp } from './support/smtp-client.ts'
-import { tempFolder } from './support/stores.ts'
+} from '../shop/shop-client.ts'
+import { connectSmtp } from '../smtp/smtp-client.ts'
+import { tempFolder } from '../store/stores.ts'
+import { type App, startApp, WAIT_FOR_EXTRACTION } from './app.ts'
 
 const DAY_MS = 86_400_000
 const { MAYFLY_TEST_LONG } = process.env
@@ -86,7 +86,7 @@ async function sendMails(app: App, boxes: Boxes): Promise<void> {
       .replace(/(.{76})/g, '$1\r\n')
     await send([boxes.over.email], `Subject: large ${number}\r\n\r\n${body}\r\n`)
   }
-  const fixtures = new URL('../src/mime/fixtures/', import.meta.url)
+  const fixtures = new URL('../../../src/mime/fixtures/', import.meta.url)
   for (const name of readdirSync(fixtures).filter((one) => one.endsWith('.eml'))) {
     await send(all, readFileSync(new URL(name, fixtures)))
   }

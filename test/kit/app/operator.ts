@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
-import { afterEach, beforeEach } from 'vitest'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
-import type { BlockDeps } from '../../blocks/blocks.ts'
-import type { OperatorDeps } from '../../mail/operator.ts'
-import { isOperatorLocalPart } from '../../mail/rules/prefix.ts'
-import { OPERATOR, POOL } from '../../mail/rules/session.ts'
+import { afterEach, beforeEach, expect } from 'vitest'
+import { type Address, localOf, parseAddress, parseHost } from '../../../src/base/address.ts'
+import type { BlockDeps } from '../../../src/blocks/blocks.ts'
+import type { OperatorDeps } from '../../../src/mail/operator.ts'
+import { isOperatorLocalPart } from '../../../src/mail/rules/prefix.ts'
+import { OPERATOR, POOL } from '../../../src/mail/rules/session.ts'
+import { openSqliteTestMail } from '../store/stores.ts'
 
 const OWN = { networks: ['203.0.113.7'], domains: [] }
 
@@ -28,7 +27,7 @@ export function operatorFixture() {
     lines = []
     waits = 0
     const name = parseHost('box.test')
-    assert.ok(name)
+    expect.assert(name)
     await mail.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
   })
   afterEach(() => mail.close())
@@ -65,7 +64,7 @@ export function operatorFixture() {
         expiresAt: new Date(NOON.getTime() + minutes * 60_000),
         cooldownMs: 86_400_000,
       })
-      assert.ok(session)
+      expect.assert(session)
       return { ...session, tokenHash }
     },
     async send(to: string[], { clientIp = '192.0.2.7', bytes = 10 } = {}) {
@@ -84,13 +83,13 @@ export function operatorFixture() {
         raw: new Uint8Array(bytes),
         receivedAt: NOON,
       })
-      assert.equal(added.outcome, 'stored')
+      expect(added.outcome).toBe('stored')
     },
   }
 }
 
 function addressOf(text: string): Address {
   const address = parseAddress(text)
-  assert.ok(address)
+  expect.assert(address)
   return address
 }

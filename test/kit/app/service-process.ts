@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from './server-process.ts'
-import { pauseAfter } from './wait-until.ts'
+import { freePorts } from '../programs/server-process.ts'
+import { pauseAfter } from '../wait-until.ts'
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
 /** The program, relative to its root; in vitest the build of setup/bundle.ts. */
 export const SOURCE = 'bin/mayfly.js'

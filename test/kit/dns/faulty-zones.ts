@@ -7,7 +7,6 @@ const RIGHT_RECORDS = {
   dmarc: '_dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject"',
   'mta-sts': '_mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=1"',
   policy: 'mta-sts.DOMAIN. 60 IN A 127.0.0.1',
-  'tls-rpt': '_smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=mailto:tls@DOMAIN"',
 }
 
 export const rows = (table: string) =>
@@ -36,7 +35,6 @@ bad-sts    | mta-sts | _mta-sts.DOMAIN. 60 IN TXT "v=STSv1; id=2026-1" | failure
 lost-sts   | policy  |                                                 | failure | mta-sts  | Serve this at https://mta-sts.DOMAIN/.well-known/mta-sts.txt
 old-sts    |         |                                                 | failure | mta-sts  | mx: mx.test
 no-policy  |         |                                                 | failure | mta-sts  | mode: testing
-bad-rpt    | tls-rpt | _smtp._tls.DOMAIN. 60 IN TXT "v=TLSRPTv1; rua=tls@DOMAIN" | warning | tls-rpt | Replace it: _smtp._tls.DOMAIN. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@DOMAIN"
 unknown    |         |                                                 | failure | delivery | mayfly domain add DOMAIN
 listed     |         |                                                 | warning | listings | request removal, on the site of each list: dbl.spamhaus.org
 `).map(([name, record = '', instead = '', status = '', check = '', fix = '']) => {
@@ -57,7 +55,7 @@ export const HOST_FAULTS = rows(`
 no address               | address |                                                             | failure | address | mx.test. 3600 IN A 127.0.0.1
 a private address        | address | mx.test. 60 IN A 10.0.0.5                                   | failure | address | mx.test. 3600 IN A 127.0.0.1
 another machine          | address | mx.test. 60 IN A 127.0.0.1 & mx.test. 60 IN A 127.0.0.2 & 2.0.0.127.in-addr.arpa. 60 IN PTR mx.test. | warning | address | mx.test. 3600 IN A 127.0.0.1
-an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Replace the CNAME record: mx.test. 3600 IN A 127.0.0.1
+an alias                 | address | mx.test. 60 IN CNAME host.test. & host.test. 60 IN A 127.0.0.1 | warning | address | Publish only: mx.test. 3600 IN A 127.0.0.1
 no reverse name          | ptr     |                                                             | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
 another reverse name     | ptr     | 1.0.0.127.in-addr.arpa. 60 IN PTR vps1.test.                | warning | ptr     | 1.0.0.127.in-addr.arpa. 3600 IN PTR mx.test.
 a listed address         | list    | 1.0.0.127.zen.spamhaus.org. 60 IN A 127.0.0.2               | warning | listings | on the site of each list: zen.spamhaus.org

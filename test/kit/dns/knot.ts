@@ -3,10 +3,10 @@ import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { program } from './programs.ts'
-import { freePort, startServer } from './server-process.ts'
-import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
+import { program } from '../programs/programs.ts'
+import { freePort, startServer } from '../programs/server-process.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface ZoneOptions {
   /** Address and port, such as 127.0.0.1@53. */

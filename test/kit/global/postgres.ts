@@ -1,8 +1,8 @@
-import { AHEAD_DAYS } from '../../src/store/postgres/mail/partition-key.ts'
-import { openPostgresMail } from '../../src/store/postgres/mail-store.ts'
-import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
-import { openPostgres } from '../support/postgres.ts'
-import { MAIL_OPTIONS } from '../support/postgres-stores.ts'
+import { AHEAD_DAYS } from '../../../src/store/postgres/mail/partition-key.ts'
+import { openPostgresMail } from '../../../src/store/postgres/mail-store.ts'
+import { openPostgresShop } from '../../../src/store/postgres/shop-store.ts'
+import { openPostgres } from '../store/postgres.ts'
+import { MAIL_OPTIONS } from '../store/postgres-stores.ts'
 
 /**
  * Starts the server of vitest's project `postgres`, with a migrated database to copy. Returns a function that stops it. The

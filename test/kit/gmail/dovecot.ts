@@ -13,10 +13,10 @@ import {
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
-import { program } from './programs.ts'
-import { freePort } from './server-process.ts'
-import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
+import { program } from '../programs/programs.ts'
+import { freePort } from '../programs/server-process.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
 
 export interface DovecotOptions {
   /** Email address and password of each account. */

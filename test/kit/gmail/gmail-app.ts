@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FinishedCheck } from '../../src/doctor/rules/result.ts'
-import type { AccountHealth, GmailAccount } from '../../src/gmail/rules.ts'
-import { openMailStoreForCli } from '../../src/runtime/stores.ts'
-import { startApp } from './app.ts'
-import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
+import type { FinishedCheck } from '../../../src/doctor/rules/result.ts'
+import type { AccountHealth, GmailAccount } from '../../../src/gmail/rules.ts'
+import { openMailStoreForCli } from '../../../src/runtime/stores.ts'
+import { startApp } from '../app/app.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
 
 export type GmailApp = Awaited<ReturnType<typeof startGmailApp>>
 

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { openSqliteTestMail } from '../../../test/support/stores.ts'
-import { type Address, parseAddress, parseHost } from '../../base/address.ts'
-import type { MailboxId } from '../../mail/rules/session.ts'
-import { createSession } from '../../mail/sessions/create-session.ts'
-import { addConfiguredAccounts } from '../accounts.ts'
-import { openAliasAccounts } from '../aliases.ts'
-import type { AccountHealth, AccountRules } from '../rules.ts'
+import { type Address, parseAddress, parseHost } from '../../../src/base/address.ts'
+import { addConfiguredAccounts } from '../../../src/gmail/accounts.ts'
+import { openAliasAccounts } from '../../../src/gmail/aliases.ts'
+import type { AccountHealth, ConfiguredAccount } from '../../../src/gmail/rules.ts'
+import type { MailboxId } from '../../../src/mail/rules/session.ts'
+import { createSession } from '../../../src/mail/sessions/create-session.ts'
+import { openSqliteTestMail } from '../store/stores.ts'
 
 export type GmailFixture = Awaited<ReturnType<typeof openGmailFixture>>
 
 export const START = new Date('2026-03-01T12:00:00Z')
 
 /** A store with box.test and these accounts, all healthy, and a manual clock. */
-export async function openGmailFixture(...file: AccountRules[]) {
+export async function openGmailFixture(...file: ConfiguredAccount[]) {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
@@ -27,7 +27,7 @@ export async function openGmailFixture(...file: AccountRules[]) {
   const deps = withAliases({
     findMailBlock: () => undefined,
     store,
-    accountRules: file,
+    gmailAccounts: file,
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
     cooldownMs: 86_400_000,
     now: () => clock.now,
@@ -70,8 +70,8 @@ export function withAliases<D extends Parameters<typeof openAliasAccounts>[0]>(d
   return { ...deps, aliasAccounts: openAliasAccounts(deps) }
 }
 
-export function rules(text: string, more: Partial<AccountRules> = {}): AccountRules {
-  return { email: address(text), dots: false, masked: false, ...more }
+export function rules(text: string, more: Partial<ConfiguredAccount> = {}): ConfiguredAccount {
+  return { email: address(text), dots: false, masked: false, active: true, ...more }
 }
 
 export function address(text: string): Address {

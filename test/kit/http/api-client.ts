@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { expect } from 'vitest'
+import { waitUntil } from '../wait-until.ts'
 import { request, type TestResponse } from './http-client.ts'
-import { waitUntil } from './wait-until.ts'
 
 /** The API from the client's side. */
 export interface MessageSummary {
@@ -82,7 +82,7 @@ export async function openEventStream(
 ) {
   const signal = AbortSignal.timeout(STREAM_MS)
   const { body } = await fetch(`${url}/api/events?token=${token}`, { headers, signal })
-  assert.ok(body)
+  expect.assert(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let received = ''
   return {
@@ -93,7 +93,7 @@ export async function openEventStream(
     async waitFor(pattern: RegExp): Promise<void> {
       while (!pattern.test(received)) {
         const { done, value } = await reader.read()
-        assert.ok(!done, `the stream ended: ${received}`)
+        expect.assert(!done, `the stream ended: ${received}`)
         received += value
       }
     },

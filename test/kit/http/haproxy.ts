@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { program } from './programs.ts'
-import { endWithParent } from './server-process.ts'
-import { freeServicePorts } from './service-process.ts'
-import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
+import { freeServicePorts } from '../app/service-process.ts'
+import { program } from '../programs/programs.ts'
+import { endWithParent } from '../programs/server-process.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface Ports {
   httpPort: number
@@ -21,7 +21,7 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
   const ports = await freeServicePorts()
   const unused = await freeServicePorts()
   const socket = join(folder.path, 'socket')
-  const config = readFileSync(new URL('../../deploy/haproxy.cfg', import.meta.url), 'utf8')
+  const config = readFileSync(new URL('../../../deploy/haproxy.cfg', import.meta.url), 'utf8')
     .replace('bind :::25 v4v6', `bind 127.0.0.1:${ports.smtp}`)
     .replace('bind :::80 v4v6', `bind 127.0.0.1:${ports.http}`)
     .replaceAll(

@@ -1,32 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { type Address, localOf, parseHost } from '../../src/base/address.ts'
-import type { Log, LogFacts } from '../../src/base/log/log.ts'
-import { makeWaiterCounts, openMemoryBus } from '../../src/bus/memory.ts'
-import { openHttpServer } from '../../src/http/http-server.ts'
-import { type BuiltPage, readBuiltPage } from '../../src/http/pages/assets.ts'
-import { makeRates, openMemoryLimit } from '../../src/limit/memory.ts'
+import { type Address, localOf, parseHost } from '../../../src/base/address.ts'
+import type { Log, LogFacts } from '../../../src/base/log/log.ts'
+import { makeWaiterCounts, openMemoryBus } from '../../../src/bus/memory.ts'
+import { type BuiltPage, readBuiltPage } from '../../../src/http/pages/assets.ts'
+import { makeRates, openMemoryLimit } from '../../../src/limit/memory.ts'
 import {
   makeCounters,
   makeSharedBudget,
   openCounters,
   openSharedBudget,
-} from '../../src/limit/shared-counters.ts'
-import type { IdleIntervals } from '../../src/mail/deps.ts'
-import { openParseOnce } from '../../src/mail/read/parse-once.ts'
-import { receiveMail } from '../../src/mail/receive-mail.ts'
-import type { Message } from '../../src/mail/rules/message.ts'
-import { isOperatorLocalPart } from '../../src/mail/rules/prefix.ts'
-import type { Recipient } from '../../src/mail/rules/recipient.ts'
-import { OPERATOR, POOL } from '../../src/mail/rules/session.ts'
-import { readConfig } from '../../src/runtime/config.ts'
-import { openLocalSmtp } from '../../src/runtime/local-smtp.ts'
-import type { Mail, SenderChecks } from '../../src/shared/mail.ts'
-import { openPaymentProvider } from '../../src/shop/pay/open.ts'
-import type { ShopStore, Store } from '../../src/store/store.ts'
-import { openWebhookClient } from '../../src/webhooks/open-client.ts'
-import { inlineParser } from './inline-parser.ts'
-import { openTestStores } from './stores.ts'
+} from '../../../src/limit/shared-counters.ts'
+import type { IdleIntervals } from '../../../src/mail/deps.ts'
+import { openLargeReads } from '../../../src/mail/read/large-reads.ts'
+import { openParseOnce } from '../../../src/mail/read/parse-once.ts'
+import { receiveMail } from '../../../src/mail/receive-mail.ts'
+import type { Message } from '../../../src/mail/rules/message.ts'
+import { isOperatorLocalPart } from '../../../src/mail/rules/prefix.ts'
+import type { Recipient } from '../../../src/mail/rules/recipient.ts'
+import { OPERATOR, POOL } from '../../../src/mail/rules/session.ts'
+import { readConfig } from '../../../src/runtime/config.ts'
+import { openHttpServer } from '../../../src/runtime/http-server.ts'
+import { openLocalSmtp } from '../../../src/runtime/local-smtp.ts'
+import type { Mail, SenderChecks } from '../../../src/shared/mail.ts'
+import type { ShopStore, Store } from '../../../src/store/store.ts'
+import { inlineParser } from '../mail/inline-parser.ts'
+import { openTestStores } from '../store/stores.ts'
 
 export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
@@ -66,7 +65,7 @@ export async function openTestServer({
   resultWaitMs,
   intervals,
   now = () => new Date(),
-  builtPage = readBuiltPage(fileURLToPath(new URL('../../dist/page/', import.meta.url)), {
+  builtPage = readBuiltPage(fileURLToPath(new URL('../../../dist/page/', import.meta.url)), {
     admin: env['MAYFLY_ADMIN_TOKEN'] !== undefined,
   }),
   ...rest
@@ -83,10 +82,14 @@ export async function openTestServer({
   const store = wrapStore({ ...scratch.store, ...storeOverrides })
   const shop = wrapStore({ ...scratch.shop, ...shopOverrides })
   const { config: read } = readConfig({ env: { MAYFLY_HTTP_THREADS: '1', ...env }, file: {} })
-  const resultWait = resultWaitMs === undefined ? {} : { resultWaitMs }
+  const { http } = read
   const config = {
     ...read,
-    http: { ...read.http, ...resultWait, ...(intervals ? { intervals } : {}) },
+    http: {
+      ...http,
+      resultWaitMs: resultWaitMs ?? http.resultWaitMs,
+      intervals: intervals ?? http.intervals,
+    },
   }
   const waiters = makeWaiterCounts()
   const bus = openMemoryBus(`server-${randomBytes(8).toString('hex')}`, waiters)
@@ -100,20 +103,21 @@ export async function openTestServer({
     warn: note('warn'),
     error: note('error'),
   }
+  const main: Record<string, () => unknown> = {
+    metrics: () => '# nothing\n',
+    warnings: () => warnings,
+    runChecks,
+    checkProgress,
+  }
   const all = openSharedBudget(makeSharedBudget(), config.http.connections)
   const deps = {
     store,
     shop,
-    pay: await openPaymentProvider({ ...config.payments, now }),
     bus,
     limit: openMemoryLimit(makeRates()),
     parse: openParseOnce({ store, parser: inlineParser(parse) }),
     // Nothing listens on port 1.
     sendLocalMail: openLocalSmtp({ host: '127.0.0.1', port: 1, proxyFrom: [] }),
-    webhookClient: openWebhookClient({
-      allowed: config.webhooks.allowed,
-      dnsServers: config.senderChecks.dns,
-    }),
     connections: {
       max: config.http.connections,
       acquire: () => all.reserve(1),
@@ -123,10 +127,8 @@ export async function openTestServer({
     senderChecks,
     builtPage,
     ownAddresses: [],
-    metrics: async () => '# nothing\n',
-    warnings: async () => warnings,
-    runChecks,
-    checkProgress,
+    largeReads: openLargeReads(),
+    callMain: async (name: string) => await main[name]?.(),
     now,
     randomBytes: (count: number) => randomBytes(count),
     log,

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 
 // The files of deploy/ for Prometheus and Grafana.
 
-export const PROMETHEUS = fileURLToPath(new URL('../../deploy/prometheus/', import.meta.url))
+export const PROMETHEUS = fileURLToPath(new URL('../../../deploy/prometheus/', import.meta.url))
 
 interface Alert {
   alert: string
@@ -20,7 +20,7 @@ export function readAlerts(): Alert[] {
 
 /** The queries of the dashboard, with the values that Grafana puts in. */
 export function dashboardQueries(): string[] {
-  const file = new URL('../../deploy/grafana/mayfly.json', import.meta.url)
+  const file = new URL('../../../deploy/grafana/mayfly.json', import.meta.url)
   const { panels } = JSON.parse(readFileSync(file, 'utf8'))
   return panels
     .flatMap(({ targets = [] }: { targets?: { expr: string }[] }) => targets)

@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from '../../src/base/problem.ts'
+import { Problem, type ProblemCode } from '../../../src/base/problem.ts'
 
 /** For assert.rejects: true for a Problem with this code. */
 export function isProblem(code: ProblemCode): (error: unknown) => boolean {

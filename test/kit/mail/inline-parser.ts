@@ -1,5 +1,5 @@
-import type { Parser } from '../../src/mime/parser.ts'
-import type { Mail } from '../../src/shared/mail.ts'
+import type { Parser } from '../../../src/mime/parser.ts'
+import type { Mail } from '../../../src/shared/mail.ts'
 
 /** A parser in this process, without limits or queue, for tests of the code that uses its results. */
 export function inlineParser(parse: (raw: Uint8Array) => Promise<Mail>): Pick<Parser, 'use'> {

@@ -1,4 +1,4 @@
-import { type ScannedHeader, scanHeader } from '../header-summary.ts'
+import { type ScannedHeader, scanHeader } from '../../../src/mime/header-summary.ts'
 
 /** All steps at once. */
 export function scanned(raw: Uint8Array): ScannedHeader {

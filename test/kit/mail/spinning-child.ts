@@ -1,6 +1,6 @@
-import { serveJobs } from '../../sandbox/serve-jobs.ts'
-import { parseMail } from '../parse.ts'
-import type { ParseJob, ParseResult } from '../parser.ts'
+import { parseMail } from '../../../src/mime/parse.ts'
+import type { ParseJob, ParseResult } from '../../../src/mime/parser.ts'
+import { serveJobs } from '../../../src/sandbox/serve-jobs.ts'
 
 // A parser that uses all its CPU time for a mail that begins with `spin`.
 serveJobs<ParseJob, ParseResult>(({ raw }) => {

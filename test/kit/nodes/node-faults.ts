@@ -1,5 +1,6 @@
-import assert from 'node:assert/strict'
-import type { KeyRing, TestKey } from './keys.ts'
+import { expect } from 'vitest'
+import type { KeyRing, TestKey } from '../shop/keys.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type Load, startLoad } from './node-load.ts'
 import {
   assertLogsClean,
@@ -8,7 +9,6 @@ import {
   raceForRequests,
   type StatusCounts,
 } from './nodes.ts'
-import { waitUntil } from './wait-until.ts'
 
 // Faults of a cluster under load, for nodes.test.ts and nodes-chaos.test.ts.
 
@@ -65,7 +65,7 @@ export async function runFaults(
     }
     total += await finishLoad(load, output)
   }
-  assert.equal(await messageCount(nodes), total, 'there is no mail anywhere else')
+  expect(await messageCount(nodes), 'there is no mail anywhere else').toBe(total)
   // Every node was killed, and so was the one that swept. Its lease lasts to its end in the long run only.
   if (!LONG) await nodes.query(`update mail.lease set ends_at = 0 where holder = '${firstSweeper}'`)
   await waitUntil(async () => (await sweeper(nodes)) !== firstSweeper)
@@ -82,7 +82,10 @@ async function finishLoad(load: Load, output: () => string): Promise<number> {
   const { refused, checked: checkCount, checkedEverywhere } = load.tally
   const checks = `${checkCount} looks right after a 250`
   process.stdout.write(`${lines.length} mails acknowledged, ${refused} not; ${checks}\n`)
-  assert.ok(checkedEverywhere > 20, `${checkedEverywhere} mails were looked for everywhere`)
+  expect(
+    checkedEverywhere,
+    `${checkedEverywhere} mails were looked for everywhere`,
+  ).toBeGreaterThan(20)
   assertLogsClean(output(), [...load.sent.keys(), ...load.boxes.map(({ token }) => token)])
   return total
 }
@@ -112,8 +115,8 @@ async function startRaces({ nodes, ring }: FaultFixture, name: string) {
       const [address, requests] = await races
       for (const counts of [address, requests]) assertAllowed(counts)
       const { 200: winners = 0 } = address
-      assert.ok(winners <= 1, `${winners} have the same address`)
-      if (unanswered(address) === 0) assert.equal(winners, 1)
+      expect(winners, `${winners} have the same address`).toBeLessThanOrEqual(1)
+      if (unanswered(address) === 0) expect(winners).toBe(1)
       assertWithinQuota((await ring.used(key)) ?? 0, requests)
     },
   }
@@ -121,18 +124,20 @@ async function startRaces({ nodes, ring }: FaultFixture, name: string) {
 
 function assertWithinQuota(used: number, counts: StatusCounts): void {
   const { 200: served = 0 } = counts
-  assert.ok(served <= used && used <= REQUESTS, `${served} were served, ${used} are counted`)
-  assert.ok(used - served <= unanswered(counts), 'only what was not answered is lost')
-  if (unanswered(counts) === 0) assert.equal(served, REQUESTS)
+  expect(
+    served <= used && used <= REQUESTS,
+    `${served} were served, ${used} are counted`,
+  ).toBeTruthy()
+  expect(used - served, 'only what was not answered is lost').toBeLessThanOrEqual(
+    unanswered(counts),
+  )
+  if (unanswered(counts) === 0) expect(served).toBe(REQUESTS)
 }
 
 /** 0 is a connection that was refused or closed. */
 function assertAllowed(counts: StatusCounts): void {
   const allowed = ['0', '200', '402', '409', '503']
-  assert.deepEqual(
-    Object.keys(counts).filter((status) => !allowed.includes(status)),
-    [],
-  )
+  expect(Object.keys(counts).filter((status) => !allowed.includes(status))).toStrictEqual([])
 }
 
 function unanswered({ 0: closed = 0, 503: unavailable = 0 }: StatusCounts): number {

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { createSession, type MessageSummary, rawMail } from './api-client.ts'
+import { expect } from 'vitest'
+import { createSession, type MessageSummary, rawMail } from '../http/api-client.ts'
 import {
   type Ledger,
   type LedgerLine,
@@ -7,7 +7,7 @@ import {
   sendUntilStopped,
   sha256,
   type TestMailbox,
-} from './ledger.ts'
+} from '../store/ledger.ts'
 import type { Nodes } from './nodes.ts'
 
 export type Load = Awaited<ReturnType<typeof startLoad>>
@@ -143,12 +143,12 @@ export async function startLoad(
       await sendings
       const seen = await readings
       const lines = ledger.read()
-      assert.deepEqual([...new Set(faults)], [])
+      expect([...new Set(faults)]).toStrictEqual([])
       for (const [at, box] of crowded.entries()) {
         const uuids = new Set(seen[at])
-        assert.equal(uuids.size, seen[at]?.length, 'no reader was told of a mail twice')
+        expect(uuids.size, 'no reader was told of a mail twice').toBe(seen[at]?.length)
         const missed = lines.filter(({ token, uuid }) => token === box.token && !uuids.has(uuid))
-        assert.deepEqual(missed, [], 'no reader missed a mail')
+        expect(missed, 'no reader missed a mail').toStrictEqual([])
       }
       const storedCount = await compareWithLedger(nodes, { boxes, ledger, sent })
       ledger.close()
@@ -176,21 +176,21 @@ async function compareWithLedger(
       const query = `token=${token}&limit=${LIST_LIMIT}`
       const response = await fetch(`${url}/api/check-mail?${query}`)
       const { messages } = (await response.json()) as Listing
-      assert.ok(messages.length < LIST_LIMIT, 'all of a mailbox fits into one list')
+      expect(messages.length, 'all of a mailbox fits into one list').toBeLessThan(LIST_LIMIT)
       storedCount += messages.length
       const uuids = new Set(messages.map(({ subject }) => subject))
-      assert.equal(uuids.size, messages.length, 'no mail is there twice')
+      expect(uuids.size, 'no mail is there twice').toBe(messages.length)
       for (const { id, subject } of messages) {
-        assert.equal(sent.get(subject), token, `${subject} is in a mailbox that it was not sent to`)
+        expect(sent.get(subject), `${subject} is in a mailbox that it was not sent to`).toBe(token)
         const line = missing.get(subject)
         if (!line) continue // stored, but the reply was lost
-        assert.equal(sha256(await rawMail(url, token, id)), line.sha256, `${subject} is whole`)
+        expect(sha256(await rawMail(url, token, id)), `${subject} is whole`).toBe(line.sha256)
         missing.delete(subject)
       }
     }
   }
   await Promise.all(Array.from({ length: 4 * nodes.count }, (_, worker) => checkMailboxes(worker)))
-  assert.deepEqual([...missing.keys()], [], 'nothing in the ledger is missing')
+  expect([...missing.keys()], 'nothing in the ledger is missing').toStrictEqual([])
   return storedCount
 }
 

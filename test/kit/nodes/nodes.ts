@@ -1,19 +1,19 @@
-import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CliResult, runMayflyUnder } from './cli.ts'
-import { request } from './http-client.ts'
-import { openPostgres } from './postgres.ts'
-import { openRedis } from './redis.ts'
-import { endWithParent } from './server-process.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './service-process.ts'
-import { tempFolder } from './stores.ts'
+import { expect } from 'vitest'
+import { type CliResult, runMayflyUnder } from '../app/cli.ts'
+import { freeServicePorts, type ServiceProcess, spawnService } from '../app/service-process.ts'
+import { request } from '../http/http-client.ts'
+import { endWithParent } from '../programs/server-process.ts'
+import { openRedis } from '../redis/redis.ts'
+import { openPostgres } from '../store/postgres.ts'
+import { tempFolder } from '../store/stores.ts'
 
 export type Nodes = Awaited<ReturnType<typeof openNodes>>
 
 interface NodesOptions {
   count?: number
-  /** Of all nodes, or of each. */
+  /** Settings of all nodes, or of each. */
   env?: Record<string, string> | ((node: number) => Record<string, string>)
   /** The store and Redis to use instead of new ones. */
   store?: string
@@ -138,8 +138,8 @@ export function assertLogsClean(output: string, secrets: Iterable<string>): void
   const unexpected = lines.filter((line) =>
     line.startsWith('{') ? isUnexpectedEntry(line) : isRuntimeOutput(line),
   )
-  assert.deepEqual(unexpected, [])
-  for (const secret of secrets) assert.ok(!output.includes(secret), 'a secret stands in the log')
+  expect(unexpected).toStrictEqual([])
+  for (const secret of secrets) expect(output, 'a secret stands in the log').not.toContain(secret)
 }
 
 function isUnexpectedEntry(line: string): boolean {
@@ -230,9 +230,9 @@ export async function assertSharedLimit(
     let passed = 0
     let last = await next(0)
     for (; last.status === passes; last = await next(passed)) passed += 1
-    assert.equal(last.status, 429)
-    assert.ok(passed >= count, `${passed} passed`)
+    expect(last.status).toBe(429)
+    expect(passed, `${passed} passed`).toBeGreaterThanOrEqual(count)
     if (passed <= count + Math.ceil((Date.now() - started) / (seconds * 1_000))) return
   }
-  assert.fail(`more than ${count} passed each time`)
+  expect.fail(`more than ${count} passed each time`)
 }

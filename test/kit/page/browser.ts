@@ -1,5 +1,5 @@
 import { type Browser, chromium } from 'playwright-core'
-import { program } from '../../support/programs.ts'
+import { program } from '../programs/programs.ts'
 
 /** Chromium without background requests of its own. */
 export async function launchBrowser(more: string[] = []): Promise<Browser> {

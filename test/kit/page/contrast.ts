@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 
 /** Fails unless all text of the page or of one part is readable on the background of this scheme. Returns the number of texts. */
 export async function checkContrast(
@@ -11,10 +11,13 @@ export async function checkContrast(
   const pairs = (await page.evaluate(script)) as [string, number[], number[]][]
   for (const [text, color, background] of pairs) {
     const ratio = contrast(color, background)
-    assert.ok(ratio >= 4.5, `${text}: ${color} on ${background} has a contrast of ${ratio}`)
+    expect(
+      ratio,
+      `${text}: ${color} on ${background} has a contrast of ${ratio}`,
+    ).toBeGreaterThanOrEqual(4.5)
   }
   const background = (await page.evaluate(BACKGROUND)) as number[]
-  assert.equal(luminance(background) > 0.5, scheme === 'light')
+  expect(luminance(background) > 0.5).toBe(scheme === 'light')
   return pairs.length
 }
 
@@ -24,7 +27,7 @@ export async function checkColours(page: Page, within = 'html'): Promise<void> {
     axe.run('${within}', { iframes: false, runOnly: ['color-contrast', 'link-in-text-block'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))
   `)
-  assert.deepEqual(violations, [])
+  expect(violations).toStrictEqual([])
 }
 
 /** Run in the page: the text color and background of each element with its own text. */

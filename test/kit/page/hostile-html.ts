@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { corpus } from '../../support/corpora.ts'
+import { corpus } from '../mail/corpora.ts'
 
 // Known attacks in the HTML of mails, by family. Every URL points to the host that the test monitors; every script calls
 // alert().

@@ -1,8 +1,7 @@
-import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
-import { vi } from 'vitest'
-import type { App } from '../../support/app.ts'
-import { connectSmtp } from '../../support/smtp-client.ts'
+import { expect, vi } from 'vitest'
+import type { App } from '../app/app.ts'
+import { connectSmtp } from '../smtp/smtp-client.ts'
 
 /** Actions and observations of a visitor of the inbox. */
 
@@ -44,7 +43,7 @@ export async function mailboxOf(page: Page): Promise<StoredMailbox> {
     Object.keys(localStorage).some((key) => key.startsWith('mayfly mailbox ')),
   )
   const [first] = await storedMailboxes(page)
-  assert.ok(first)
+  expect.assert(first)
   return first
 }
 
@@ -134,7 +133,7 @@ export async function subjects(app: App, token: string): Promise<string[]> {
 
 /** Resolves when the server has exactly these messages. */
 export async function waitForSubjects(app: App, token: string, expected: string[]): Promise<void> {
-  await vi.waitFor(async () => assert.deepEqual(await subjects(app, token), expected), {
+  await vi.waitFor(async () => expect(await subjects(app, token)).toStrictEqual(expected), {
     timeout: 60_000,
   })
 }

@@ -112,7 +112,7 @@ import { frameDocument, SANDBOX } from ${source('frame-document.ts')}
 const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
 const defaults = { remoteImages: false, pictures: new Map(), leave: 'http://site.test/leave' }
 
-// Of many payloads the sanitizer leaves the same.
+// The sanitizer leaves the same of many payloads.
 const shown = new Set()
 
 async function show(html, { purifier, sandbox, policy }) {

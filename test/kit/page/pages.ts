@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll } from 'vitest'
-import { type App, sharedApp, startApp } from '../../support/app.ts'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { type App, sharedApp, startApp } from '../app/app.ts'
 import { sharedBrowser } from './browser.ts'
 
 export interface Pages {
@@ -25,7 +24,7 @@ export interface Pages {
 }
 
 interface Allowed {
-  /** Of what the browser logs from now on. */
+  /** Allowed messages of the browser from now on. */
   complaint?: RegExp | undefined
   /** Besides those that were allowed before. */
   origin?: string
@@ -72,11 +71,11 @@ export function openPages(env?: Record<string, string>): Pages {
     seen = emptyTraffic()
     allowed = {}
     origins = []
-    assert.deepEqual(complaints.splice(0), [])
-    assert.ok(requested.length > 0, 'the test opened no page')
+    expect(complaints.splice(0)).toStrictEqual([])
+    expect(requested.length, 'the test opened no page').toBeGreaterThan(0)
     for (const url of requested) {
-      assert.ok(allowedOrigins.includes(new URL(url).origin), `asked ${url}`)
-      for (const token of tokens) assert.ok(!url.includes(token), 'a token stood in an address')
+      expect(allowedOrigins, `asked ${url}`).toContain(new URL(url).origin)
+      for (const token of tokens) expect(url, 'a token stood in an address').not.toContain(token)
     }
   })
 
@@ -256,5 +255,5 @@ export async function checkAccessibility(
   const summary = violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(' | ')}`,
   )
-  assert.deepEqual(summary, [])
+  expect(summary).toStrictEqual([])
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import type { App } from '../support/app.ts'
-import type { KeyRing } from '../support/keys.ts'
+import type { App } from '../app/app.ts'
+import type { KeyRing } from '../shop/keys.ts'
 import { addressViews } from './views/address.ts'
 import { adminViews } from './views/admin.ts'
 import { docsViews } from './views/docs.ts'

@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Architecture, ownArchitecture } from '../../build/runtime.ts'
+import { type Architecture, ownArchitecture } from '../../../build/runtime.ts'
+import { ROOT } from '../app/service-process.ts'
+import { DISK, tempFolder } from '../store/stores.ts'
 import { program } from './programs.ts'
-import { ROOT } from './service-process.ts'
-import { DISK, tempFolder } from './stores.ts'
 
 // A small Debian in a folder: nothing of the clone, and nothing of this machine but its kernel.
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ARCHITECTURES, type Architecture } from '../../build/runtime.ts'
+import { ARCHITECTURES, type Architecture } from '../../../build/runtime.ts'
+import { ROOT } from '../app/service-process.ts'
 import { debianTarball } from './chroot.ts'
 import { program } from './programs.ts'
-import { ROOT } from './service-process.ts'
 
 // deploy/Dockerfile is built with buildah and run with runc, which need neither a daemon nor a registry: the base images are made of
 // Debian packages and get the names that the Dockerfile uses.

@@ -50,7 +50,10 @@ export function missingPrograms(): Program[] {
 }
 
 function find(name: Program): string | undefined {
-  if (MAYFLY_TEST_WITHOUT.split(',').includes(name)) return undefined
+  return MAYFLY_TEST_WITHOUT.split(',').includes(name) ? undefined : findProgram(name)
+}
+
+export function findProgram(name: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, name)).find(isExecutable)
 }
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from 'redis'
-import { program } from './programs.ts'
-import { freePort, makeCertificate, startServer } from './server-process.ts'
-import { tempFolder } from './stores.ts'
+import { program } from '../programs/programs.ts'
+import { freePort, makeCertificate, startServer } from '../programs/server-process.ts'
+import { tempFolder } from '../store/stores.ts'
 
 export type TestRedis = Awaited<ReturnType<typeof openRedis>>
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach } from 'vitest'
-import { openSqliteTestShop } from '../../../test/support/stores.ts'
+import { openSqliteTestShop } from '../store/stores.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 

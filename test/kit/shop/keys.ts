@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { secretHash } from '../../src/base/id.ts'
-import { issueKey } from '../../src/keys/keys.ts'
-import { KEY_RANDOM_BYTES, makeKeySecret } from '../../src/keys/rules.ts'
-import type { Config } from '../../src/runtime/config.ts'
-import { openShopStoreForCli } from '../../src/runtime/stores.ts'
-import { PLANS, type Plan } from '../../src/shared/plan.ts'
-import { type Payment, settle } from '../../src/shop/rules.ts'
-import type { ShopStore } from '../../src/store/store.ts'
-import { sharedApp, startApp } from './app.ts'
+import { secretHash } from '../../../src/base/id.ts'
+import { issueKey } from '../../../src/keys/keys.ts'
+import { KEY_RANDOM_BYTES, makeKeySecret } from '../../../src/keys/rules.ts'
+import type { Config } from '../../../src/runtime/config.ts'
+import { openShopStoreForCli } from '../../../src/runtime/stores.ts'
+import { PLANS, type Plan } from '../../../src/shared/plan.ts'
+import { type Payment, settle } from '../../../src/shop/rules.ts'
+import type { ShopStore } from '../../../src/store/store.ts'
+import { sharedApp, startApp } from '../app/app.ts'
 
 export interface TestKey {
   id: string
@@ -83,7 +83,7 @@ async function issueRefunded(
 ): Promise<TestKey> {
   const name = randomBytes(8).toString('hex')
   const [orderId, keyId, claimHash] = [`ord_${name}`, `key_${name}`, `claim ${name}`]
-  await shop.addPurchase({
+  await shop.addOrder({
     id: orderId,
     provider: 'fake',
     mode: 'live',
@@ -96,25 +96,25 @@ async function issueRefunded(
     idempotencyHash: undefined,
   })
   const secret = makeKeySecret('mf_live_stop', randomBytes(KEY_RANDOM_BYTES))
-  await applyPayment(shop, orderId, { now: now(), returned: 'no' })
+  await applyPayment(shop, orderId, { now: now(), refunded: 'no' })
   await shop.claimKey({ orderId, claimHash, secretHash: secretHash(secret), now: now() })
   await use?.(keyId)
-  await applyPayment(shop, orderId, { now: now(), returned: 'fully' })
+  await applyPayment(shop, orderId, { now: now(), refunded: 'fully' })
   return testKey(keyId, secret)
 }
 
 async function applyPayment(
   shop: ShopStore,
   orderId: string,
-  { now, returned }: { now: Date; returned: Payment['returned'] },
+  { now, refunded }: { now: Date; refunded: Payment['refunded'] },
 ): Promise<void> {
-  const payment: Payment = { ref: 'p', paidAt: now, returned, disputed: 'no' }
+  const payment: Payment = { ref: 'p', paidAt: now, refunded, disputed: 'no' }
   const settlement = settle(STARTER, {
     state: 'paid',
     payments: [payment],
     renewal: 'none',
     subscriptionRef: undefined,
   })
-  const { revision = 0 } = (await shop.readPurchase(orderId)) ?? {}
-  await shop.settlePurchase({ orderId, revision, settlement, event: undefined, now })
+  const { revision = 0 } = (await shop.readOrder(orderId)) ?? {}
+  await shop.applySettlement({ orderId, revision, settlement, event: undefined, now })
 }

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
-import { openShopStoreForCli } from '../../src/runtime/stores.ts'
-import type { App } from './app.ts'
-import { request, type TestResponse } from './http-client.ts'
+import { expect } from 'vitest'
+import { openShopStoreForCli } from '../../../src/runtime/stores.ts'
+import type { App } from '../app/app.ts'
+import { request, type TestResponse } from '../http/http-client.ts'
 
 /** An order from the client's side. */
 export interface Order {
@@ -26,7 +26,7 @@ export async function createOrder(
   params: Record<string, string> = {},
 ): Promise<Order> {
   const { status, body, text } = await checkout(url, params)
-  assert.equal(status, 200, text)
+  expect(status, text).toBe(200)
   return {
     id: String(body['order_id']),
     secret: String(body['claim_secret']),
@@ -52,7 +52,7 @@ export async function payOrder(url: string, { id }: Order, outcome = 'pay'): Pro
 /** Like the operator's command, while the service runs. */
 export async function revokeKeyOf({ config }: Pick<App, 'config'>, { id }: Order): Promise<void> {
   const shop = await openShopStoreForCli(config)
-  const { keyId = '' } = (await shop.readPurchase(id)) ?? {}
-  assert.ok(await shop.revokeKey(keyId))
+  const { keyId = '' } = (await shop.readOrder(id)) ?? {}
+  expect(await shop.revokeKey(keyId)).toBeTruthy()
   await shop.close()
 }

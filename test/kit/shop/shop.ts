@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { openSqliteTestShop } from '../../../test/support/stores.ts'
-import type { LogFacts } from '../../base/log/log.ts'
-import { PLANS } from '../../shared/plan.ts'
-import { type Checkout, type CheckoutRequest, checkout } from '../checkout.ts'
-import { fakeProvider } from '../pay/open.ts'
-import type { PaymentProvider } from '../pay/provider.ts'
-import { openStripe } from '../pay/stripe.ts'
-import { openStripeServer } from '../pay/testing/stripe-server.ts'
+import type { LogFacts } from '../../../src/base/log/log.ts'
+import { PLANS } from '../../../src/shared/plan.ts'
+import { type Checkout, type CheckoutRequest, checkout } from '../../../src/shop/checkout.ts'
+import { fakeProvider } from '../../../src/shop/pay/open.ts'
+import type { PaymentProvider } from '../../../src/shop/pay/provider.ts'
+import { openStripe } from '../../../src/shop/pay/stripe.ts'
+import { openSqliteTestShop } from '../store/stores.ts'
+import { openStripeServer } from './stripe/stripe-server.ts'
 
 export type ShopFixture = Awaited<ReturnType<typeof openShopFixture>>
 
@@ -57,7 +57,7 @@ export async function openShopFixture(provider: 'fake' | 'stripe' = 'stripe') {
         ...request,
       }),
     read: async (orderId: string) => {
-      const order = await scratch.store.readPurchase(orderId)
+      const order = await scratch.store.readOrder(orderId)
       if (!order) throw new Error(`there is no order ${orderId}`)
       return order
     },

@@ -1,10 +1,10 @@
-import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { openStripeServer, type StripeServer } from '../../src/shop/pay/testing/stripe-server.ts'
-import type { StripeEvent } from '../../src/shop/pay/testing/stripe-state.ts'
-import { startApp } from './app.ts'
+import { expect } from 'vitest'
+import { startApp } from '../app/app.ts'
 import { createOrder, type Order } from './shop-client.ts'
+import { openStripeServer, type StripeServer } from './stripe/stripe-server.ts'
+import type { StripeEvent } from './stripe/stripe-state.ts'
 
 export type StripeApp = Awaited<ReturnType<typeof startStripeApp>>
 
@@ -87,7 +87,7 @@ export async function openStripeOrders() {
     },
     stored({ id }: Order): StoredOrder {
       const row = db.prepare<[string], StoredOrder>(STORED_ORDER).get(id)
-      assert.ok(row)
+      expect.assert(row)
       return row
     },
     charge: ({ session }: Bought) => app.stripe.chargesOf(session)[0] ?? '',
@@ -98,10 +98,10 @@ export async function openStripeOrders() {
       const doubled = db.prepare(
         'select key_id from key_secret where until is null group by key_id having count(*) > 1',
       )
-      assert.deepEqual(doubled.all(), [])
+      expect(doubled.all()).toStrictEqual([])
       const keys = db.prepare<[], number>('select count(*) from api_key').pluck()
       const paid = db.prepare<[], number>('select count(*) from purchase where payments > 0')
-      assert.equal(keys.get(), paid.pluck().get())
+      expect(keys.get()).toBe(paid.pluck().get())
     },
     async stop() {
       db.close()

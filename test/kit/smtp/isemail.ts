@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { corpus } from './corpora.ts'
+import { corpus } from '../mail/corpora.ts'
 
 /** The addresses of isemail's test cases, with its result. */
 export function readIsemail(file: 'tests.xml' | 'tests-original.xml') {

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 
 // Some suites run twice: on SQLite, and in vitest's project `postgres` on a server that all its files share
-// (test/setup/postgres.ts).
+// (test/kit/global/postgres.ts).
 
 const { MAYFLY_TEST_ENGINE, MAYFLY_TEST_POSTGRES: server = '' } = process.env
 

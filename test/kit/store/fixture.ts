@@ -1,10 +1,10 @@
-import assert from 'node:assert/strict'
-import { type Address, localOf, parseAddress, parseHost } from '../../base/address.ts'
-import { isOperatorLocalPart } from '../../mail/rules/prefix.ts'
-import type { Recipient } from '../../mail/rules/recipient.ts'
-import { type MailboxId, OPERATOR, POOL, type Session } from '../../mail/rules/session.ts'
-import type { MessageScan, NewMail } from '../../mail/store.ts'
-import type { Store } from '../store.ts'
+import { expect } from 'vitest'
+import { type Address, localOf, parseAddress, parseHost } from '../../../src/base/address.ts'
+import { isOperatorLocalPart } from '../../../src/mail/rules/prefix.ts'
+import type { Recipient } from '../../../src/mail/rules/recipient.ts'
+import { type MailboxId, OPERATOR, POOL, type Session } from '../../../src/mail/rules/session.ts'
+import type { MessageScan, NewMail } from '../../../src/mail/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 
 /** Opened with limits of 5 messages and 10,000 bytes per mailbox, and 20,000 bytes for the pool. */
 export interface OpenMailStore {
@@ -59,7 +59,7 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
       const created = await store.createSession(
         newSession(text, { tokenHash, createdAt: START, lifeMs, keyId }),
       )
-      assert.ok(created, `${text} is free`)
+      expect.assert(created, `${text} is free`)
       return { ...created, tokenHash }
     },
     accepted,
@@ -121,12 +121,12 @@ export function scanOf(mailbox: MailboxId, id: number, code: string): MessageSca
 
 export function address(text: string): Address {
   const parsed = parseAddress(text)
-  assert.ok(parsed)
+  expect.assert(parsed)
   return parsed
 }
 
 export function host(text: string) {
   const parsed = parseHost(text)
-  assert.ok(parsed)
+  expect.assert(parsed)
   return parsed
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { checkMail, rawMail } from './api-client.ts'
-import { connectSmtp } from './smtp-client.ts'
+import { checkMail, rawMail } from '../http/api-client.ts'
+import { connectSmtp } from '../smtp/smtp-client.ts'
 
 export interface LedgerLine {
   uuid: string

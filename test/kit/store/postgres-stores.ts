@@ -1,7 +1,10 @@
 import { Client } from 'pg'
-import { openPostgresMail, type PostgresMailOptions } from '../../src/store/postgres/mail-store.ts'
-import { openPostgresShop } from '../../src/store/postgres/shop-store.ts'
-import type { ShopStore, Store } from '../../src/store/store.ts'
+import {
+  openPostgresMail,
+  type PostgresMailOptions,
+} from '../../../src/store/postgres/mail-store.ts'
+import { openPostgresShop } from '../../../src/store/postgres/shop-store.ts'
+import type { ShopStore, Store } from '../../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -142,14 +145,14 @@ export async function openNewPostgresMail(options: PostgresMailOptions): Promise
 const CLEAR_MAIL = `
   ${KNOWN_MAIL_LEDGER};
   ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
-  update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0, buckets = '{}',
-    gone_at = 0, gone_id = 0, swept_id = 0;
+  update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0,
+    swept_id = 0;
   alter sequence mail.mail_domain_id_seq restart;
   alter sequence mail.gmail_account_id_seq restart`
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid
-      where inhparent in ('mail.message'::regclass, 'mail.raw_mail'::regclass) and relname ~ '[0-9]$'
+      where inhparent = 'mail.raw_mail'::regclass and relname ~ '[0-9]$'
     loop execute format('drop table %s', day); end loop;
   end $$;
   ${CLEAR_MAIL}`

@@ -14,14 +14,14 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { program } from './programs.ts'
-import { freePort, makeCertificate, startServer } from './server-process.ts'
+import { program } from '../programs/programs.ts'
+import { freePort, makeCertificate, startServer } from '../programs/server-process.ts'
+import { waitUntil } from '../wait-until.ts'
 import { tempFolder } from './stores.ts'
-import { waitUntil } from './wait-until.ts'
 
 export type Postgres = Awaited<ReturnType<typeof openPostgres>>
 
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
 
 interface PostgresOptions {
   tls?: boolean

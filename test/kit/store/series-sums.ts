@@ -1,7 +1,7 @@
-import type { SeriesName } from '../../src/admin/series/rules.ts'
-import { readSeries } from '../../src/admin/series/series.ts'
-import { readConfig } from '../../src/runtime/config.ts'
-import { openMailStoreForCli } from '../../src/runtime/stores.ts'
+import type { SeriesName } from '../../../src/admin/series/rules.ts'
+import { readSeries } from '../../../src/admin/series/series.ts'
+import { readConfig } from '../../../src/runtime/config.ts'
+import { openMailStoreForCli } from '../../../src/runtime/stores.ts'
 import { storeFor } from './engine.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,8 +1,8 @@
-import type { CreatedPage } from '../../base/operation.ts'
-import type { NewKey } from '../../keys/store.ts'
-import { PLANS, type Plan } from '../../shared/plan.ts'
-import type { NewPurchase } from '../../shop/purchase-store.ts'
-import type { ShopStore } from '../store.ts'
+import type { CreatedPage } from '../../../src/base/operation.ts'
+import type { NewKey } from '../../../src/keys/store.ts'
+import { PLANS, type Plan } from '../../../src/shared/plan.ts'
+import type { NewOrder } from '../../../src/shop/store.ts'
+import type { ShopStore } from '../../../src/store/store.ts'
 
 export interface OpenShopStore {
   store: ShopStore
@@ -27,7 +27,7 @@ export const KEY: NewKey = {
   expiresAt: undefined,
 }
 
-export const ORDER: NewPurchase = {
+export const ORDER: NewOrder = {
   id: 'o1',
   provider: 'fake',
   mode: 'test',

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tempFolder } from '../../../../test/support/stores.ts'
-import { issueKey } from '../../../keys/keys.ts'
-import { openShopStoreForCli } from '../../../runtime/stores.ts'
-import { PLANS, type Plan } from '../../../shared/plan.ts'
-import { writeBackup } from '../../backup/backup.ts'
-import type { ShopStore } from '../../store.ts'
-import { openMigrated } from '../migrate.ts'
+import { issueKey } from '../../../src/keys/keys.ts'
+import { openShopStoreForCli } from '../../../src/runtime/stores.ts'
+import { PLANS, type Plan } from '../../../src/shared/plan.ts'
+import { writeBackup } from '../../../src/store/backup/backup.ts'
+import { openMigrated } from '../../../src/store/sqlite/migrate.ts'
+import type { ShopStore } from '../../../src/store/store.ts'
+import { tempFolder } from './stores.ts'
 
 export const NOON = new Date('2026-03-01T12:00:00Z')
 const [starter] = PLANS as [Plan, Plan]

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
-import type { Config } from '../../src/runtime/config.ts'
-import type { Kind } from '../../src/store/schema.ts'
+import type { Config } from '../../../src/runtime/config.ts'
+import type { Kind } from '../../../src/store/schema.ts'
 
 /** Runs SQL that both engines understand while a service runs, for changes that no API of ours makes. */
 export async function runSql(

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { openMenu, storeMailboxes, waitForInbox } from '../support/inbox.ts'
+import { openMenu, storeMailboxes, waitForInbox } from '../inbox.ts'
 import type { View } from '../views.ts'
 
 const press = async (page: Page, name: string) =>

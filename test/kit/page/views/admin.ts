@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
-import type { Address, Host } from '../../../src/base/address.ts'
-import { parseBlockEntry } from '../../../src/blocks/rules.ts'
-import { openMailStoreForCli } from '../../../src/runtime/stores.ts'
-import { PLANS } from '../../../src/shared/plan.ts'
-import { settle } from '../../../src/shop/rules.ts'
-import type { App } from '../../support/app.ts'
-import type { KeyRing, TestKey } from '../../support/keys.ts'
-import { createOrder, payOrder } from '../../support/shop-client.ts'
+import type { Address, Host } from '../../../../src/base/address.ts'
+import { parseBlockEntry } from '../../../../src/blocks/rules.ts'
+import { openMailStoreForCli } from '../../../../src/runtime/stores.ts'
+import { PLANS } from '../../../../src/shared/plan.ts'
+import { settle } from '../../../../src/shop/rules.ts'
+import type { App } from '../../app/app.ts'
+import type { KeyRing, TestKey } from '../../shop/keys.ts'
+import { createOrder, payOrder } from '../../shop/shop-client.ts'
 import type { View, ViewContext } from '../views.ts'
 
 export const ADMIN_TOKEN = 'the-admin-token'
@@ -66,15 +66,16 @@ async function seed({ app, ring }: Pick<ViewContext, 'app' | 'ring'>): Promise<v
   await addOrders(app, ring)
 }
 
-/** An hour, a day and 30 days, with a row for as many minutes as a bar has. */
+/** An hour, a day and 30 days, with a row for as many minutes as a step has. */
 async function recordTraffic(store: Store, now: Date): Promise<void> {
   const minute = Math.floor(now.getTime() / MINUTE_MS)
-  const rows = [
-    ...Array.from({ length: 50 }, (_, at) => [at + 1, 1] as const),
-    ...Array.from({ length: 66 }, (_, at) => [80 + at * 20, 20] as const),
-    ...Array.from({ length: 56 }, (_, at) => [1_500 + at * 720, 720] as const),
-  ]
-  for (const [ago, minutes] of rows) {
+  const steps = (count: number, minutes: number, first: number) =>
+    Array.from({ length: count }, (_, at) => [first + at * minutes, minutes] as const)
+  for (const [ago, minutes] of [
+    ...steps(50, 1, 1),
+    ...steps(264, 5, 80),
+    ...steps(680, 60, 1_500),
+  ]) {
     const wave = Math.round(20 + 15 * Math.sin(ago / minutes / 6))
     const times = (counts: Record<string, number>) =>
       Object.fromEntries(Object.entries(counts).map(([label, count]) => [label, count * minutes]))
@@ -123,22 +124,22 @@ async function addWebhooks({ shop }: KeyRing, key: TestKey, now: Date): Promise<
   const failed = { failures: 3, failingSince: new Date(now.getTime() - HOUR_MS) }
   const results = {
     working: undefined,
-    failing: { ...failed, retryAt: new Date(now.getTime() + HOUR_MS) },
-    disabled: { ...failed, disabled: 'gone' },
+    failing: { ...failed, retryAt: new Date(now.getTime() + HOUR_MS), disabled: undefined },
+    disabled: { ...failed, retryAt: undefined, disabled: 'gone' },
   } as const
   for (const [name, result] of Object.entries(results)) {
     const id = `wh_${name}`
     const url = `https://hooks.example/${name}?path=${LONG}${LONG}`
     const none = { from: undefined, subject: undefined, createdAt: now, lastId }
     const to = 'someone@box.test' as Address
-    await shop.addWebhook({ id, keyId: key.id, url, to, ...none }, 10)
-    const webhook = await shop.readWebhook(id)
+    await shop.addWebhook({ id, keyId: key.id, url, to, ...none })
+    const webhook = await shop.readWebhook(id, now)
     if (!result || !webhook) continue
     const messageId = lastId + 1
-    await shop.takeMessage({ webhook, messageId, now })
-    const attempt = { attempt: 3, status: 503, error: undefined, ms: 84, at: now }
+    await shop.chargeMessage(webhook, messageId, now)
+    const attempt = { attempt: 3, status: 503, error: null, ms: 84, at: now }
     const pending = { webhookId: id, messageId, replay: 0, dueAt: undefined }
-    await shop.recordAttempt({ ...pending, ...attempt, result })
+    await shop.recordAttempt({ ...pending, ...attempt, failed: result })
   }
 }
 
@@ -149,7 +150,7 @@ async function addOrders({ url, now }: App, { shop }: KeyRing): Promise<void> {
   const [plan] = PLANS
   const id = 'ord_yen'
   if (!plan) throw new Error('no plan')
-  const { revision } = await shop.addPurchase({
+  const { revision } = await shop.addOrder({
     id,
     provider: 'fake',
     mode: 'test',
@@ -161,10 +162,10 @@ async function addOrders({ url, now }: App, { shop }: KeyRing): Promise<void> {
     claimHash: 'claim of the yen',
     idempotencyHash: undefined,
   })
-  const payment = { ref: 'p', paidAt: now(), returned: 'no', disputed: 'no' } as const
+  const payment = { ref: 'p', paidAt: now(), refunded: 'no', disputed: 'no' } as const
   const facts = { state: 'paid', renewal: 'none', subscriptionRef: undefined } as const
   const settlement = settle(plan, { ...facts, payments: [payment] })
-  await shop.settlePurchase({ orderId: id, revision, settlement, event: undefined, now: now() })
+  await shop.applySettlement({ orderId: id, revision, settlement, event: undefined, now: now() })
 }
 
 const FAULT = 'the disk is full'
@@ -224,12 +225,13 @@ const dialog = (name: string, button: string): View => ({
 
 const plots = (name: string, range: string): View => ({
   name,
-  // The others differ from those of an hour only in their numbers.
   within: '.admin-plot:first-child',
   continues: true,
   async open({ page }) {
+    const response = page.waitForResponse('**/admin/api/overview*')
     await page.getByLabel(range).check()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    await response
+    await page.locator('.admin-plots[aria-busy=false]').waitFor()
     const table = page.getByText('Show as table').first()
     if (!(await page.getByRole('table').isVisible())) await table.click()
     await page.getByRole('table').waitFor()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
-import { request } from '../../support/http-client.ts'
-import type { TestKey } from '../../support/keys.ts'
+import { request } from '../../http/http-client.ts'
+import type { TestKey } from '../../shop/keys.ts'
 import type { View, ViewContext } from '../views.ts'
 
 export const keyViews: readonly View[] = [
@@ -25,7 +25,7 @@ export const keyViews: readonly View[] = [
     continues: true,
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })
-      await spend(stage, key, 14)
+      await makeRequests(stage, key, 14)
       await enterKey(stage.page, key.secret)
       await stage.page.getByText('Last 30 days').waitFor()
     },
@@ -105,7 +105,7 @@ export const keyViews: readonly View[] = [
     continues: true,
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2 })
-      await spend(stage, key, 2)
+      await makeRequests(stage, key, 2)
       await stage.page.getByRole('button', { name: 'Forget this key' }).click()
       await enterKey(stage.page, key.secret)
       await stage.page.getByText('All requests in this plan have been used').waitFor()
@@ -153,7 +153,7 @@ export async function enterKey(page: Page, secret: string): Promise<void> {
   await page.getByRole('button', { name: 'Show usage' }).click()
 }
 
-export async function spend(
+export async function makeRequests(
   { app }: Pick<ViewContext, 'app'>,
   { headers }: TestKey,
   count: number,

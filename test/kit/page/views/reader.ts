@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { DESKTOP } from '../support/browser.ts'
-import { mailboxOf, opener, openMenu, waitForInbox } from '../support/inbox.ts'
-import { htmlMail, newsletterMail, textMail, welcomeMail } from '../support/mails.ts'
+import { DESKTOP } from '../browser.ts'
+import { mailboxOf, opener, openMenu, waitForInbox } from '../inbox.ts'
+import { htmlMail, newsletterMail, textMail, welcomeMail } from '../mails.ts'
 import type { View, ViewContext } from '../views.ts'
 
 /** The only mail of a new address, opened. */

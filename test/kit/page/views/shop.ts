@@ -1,4 +1,4 @@
-import { claim, createOrder, payOrder } from '../../support/shop-client.ts'
+import { claim, createOrder, payOrder } from '../../shop/shop-client.ts'
 import type { View, ViewContext } from '../views.ts'
 
 export const shopViews: readonly View[] = [

@@ -1,22 +1,22 @@
-import type { Purchase } from '../../rules.ts'
 import {
   factsOf,
   type Invoice,
   type OrderRecord,
   type PaymentAttempt,
   type SubscriptionRecord,
-} from '../stripe-facts.ts'
-import { planById } from './stripe-fixture.ts'
+} from '../../../../src/shop/pay/stripe-facts.ts'
+import { planById } from '../../../../src/shop/pay/testing/stripe-fixture.ts'
+import type { Order } from '../../../../src/shop/rules.ts'
 
 // Records of orders without problems; each test changes one thing.
 
-type Order = Pick<Purchase, 'id' | 'plan'>
+type SoldOrder = Pick<Order, 'id' | 'plan'>
 
 export const START = Date.UTC(2027, 2, 5, 10) / 1_000
 export const YEAR_ON = Date.UTC(2028, 2, 5, 10) / 1_000
 export const NOW = new Date('2027-06-01T00:00:00Z')
-export const starter: Order = { id: 'ord_1', plan: planById('starter') }
-export const business: Order = { id: 'ord_1', plan: planById('business') }
+export const starter: SoldOrder = { id: 'ord_1', plan: planById('starter') }
+export const business: SoldOrder = { id: 'ord_1', plan: planById('business') }
 
 export const session: OrderRecord['session'] = {
   amount_total: 500,
@@ -100,6 +100,6 @@ export const secondYear = {
   data: [{ current_period_start: YEAR_ON, current_period_end: Date.UTC(2029, 2, 5, 10) / 1_000 }],
 }
 
-export function facts(order: Order, record: OrderRecord, now = NOW) {
+export function facts(order: SoldOrder, record: OrderRecord, now = NOW) {
   return factsOf(order, record, { mode: 'test', now })
 }

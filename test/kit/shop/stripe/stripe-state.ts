@@ -1,5 +1,5 @@
 import type { Stripe } from 'stripe'
-import { addMonths } from '../../../shared/plan.ts'
+import { addMonths } from '../../../../src/shared/plan.ts'
 
 // What Stripe would store, reduced to the fields that src/shop/pay reads. Each shape is checked against Stripe's own types,
 // so a field Stripe does not have does not compile. Objects refer to each other by id.
