@@ -1,8 +1,5 @@
-import type { ParamSchema } from '../server/parameters.ts'
-import { problemStatus } from '../server/problem-response.ts'
-import type { Route } from '../server/route.ts'
-import { isRequired, problemsOf } from './openapi.ts'
-import { describeType, sampleOf } from './schema-text.ts'
+import { parameterRows, problemRows, sampleText } from '../src/http/docs/schema-text.ts'
+import type { Route } from '../src/http/server/route.ts'
 
 /** docs/api.md. */
 export function apiMarkdown(routes: readonly Route[]): string {
@@ -26,17 +23,11 @@ function routeSection(route: Route): string[] {
   ]
 }
 
-function parameterTable({ input, requestHeaders = [] }: Route): string[] {
-  const fields = Object.entries(input.properties).map(([name, schema]) => {
-    const field: ParamSchema = schema
-    const need = isRequired(input, name) ? ' (required)' : ''
-    return `| \`${name}\`${need} | ${describeType(field)} | ${field.description ?? ''} |`
-  })
-  const headers = requestHeaders.map(
-    ({ name, required, description }) =>
-      `| \`${name}\`${required ? ' (required)' : ''} | header | ${description} |`,
+function parameterTable(route: Route): string[] {
+  const rows = parameterRows(route).map(
+    ({ name, required, type, description }) =>
+      `| \`${name}\`${required ? ' (required)' : ''} | ${type} | ${description} |`,
   )
-  const rows = [...headers, ...fields]
   return rows.length === 0
     ? []
     : [['| parameter | type | meaning |', '|---|---|---|', ...rows].join('\n')]
@@ -45,15 +36,15 @@ function parameterTable({ input, requestHeaders = [] }: Route): string[] {
 function responseTable(route: Route): string {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, as below'
   const unchanged = route.conditional ? ['| 304 | not modified |'] : []
-  const refused = [...Map.groupBy(problemsOf(route), (code) => problemStatus[code])].map(
-    ([number, codes]) => `| ${number} | ${codes.map((code) => `\`${code}\``).join(', ')} |`,
+  const refused = problemRows(route).map(
+    ([status, codes]) => `| ${status} | ${codes.map((code) => `\`${code}\``).join(', ')} |`,
   )
   return ['| status | response |', '|---|---|', `| 200 | ${kind} |`, ...unchanged, ...refused].join(
     '\n',
   )
 }
 
-function sampleBlock({ output }: Route): string[] {
-  if (typeof output === 'string') return []
-  return [`\`\`\`json\n${JSON.stringify(sampleOf(output), undefined, 2)}\n\`\`\``]
+function sampleBlock(route: Route): string[] {
+  const sample = sampleText(route)
+  return sample === undefined ? [] : [`\`\`\`json\n${sample}\n\`\`\``]
 }

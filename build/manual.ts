@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type CliActions, program } from '../src/cli/commands.ts'
+import { type CliContext, program } from '../src/cli/commands.ts'
 
 // mayfly(1) and the completion of bash, made from the commands themselves.
 
@@ -12,7 +12,7 @@ function commands(parent: Command, path: string[] = []): { name: string; command
   })
 }
 
-const describe = (version: string) => program({ version } as CliActions, () => {})
+const describe = (version: string) => program({ version } as CliContext, () => {})
 
 export function manualPage(version: string, date: string): string {
   const mayfly = describe(version)

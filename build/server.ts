@@ -21,11 +21,11 @@ export const EXPORTS = ['embed', 'test-kit', 'playwright']
 /** The main program and its threads share code. */
 const SERVICE = [
   'main',
-  ...['http', 'imap', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
+  ...['http', 'job', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
 const ALONE = ['mime/child', 'sender-auth/child', 'base/settings/schema-errors']
-const FILES = 'src/**/*.{sql,svg,png}'
+const FILES = ['src/**/*.{sql,svg,png}', 'src/**/locales/**/*.json']
 
 // better-sqlite3 is native; pg uses the other one only where it is installed; users of the fixtures have Playwright.
 const EXTERNAL = ['better-sqlite3', 'pg-native', '@playwright/test']

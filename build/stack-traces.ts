@@ -14,7 +14,7 @@ Error.prepareStackTrace = (error, frames) => {
   return [headline(error), ...lines].join('\n')
 }
 
-/** Of a diagnostic report. better-sqlite3 has one made in each thread at its start, to learn which C library there is. */
+/** True if the error comes from a diagnostic report. better-sqlite3 has one made in each thread at its start, to learn which C library there is. */
 function isOfReport(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SYNTHETIC'
 }

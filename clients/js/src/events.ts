@@ -1,4 +1,4 @@
-import type { Filter, Summary } from './mailbox.ts'
+import type { MessageSummary } from './api.ts'
 import {
   type Connection,
   MayflyError,
@@ -9,9 +9,17 @@ import {
   toNetworkError,
 } from './request.ts'
 
+/** Which messages; several conditions must all hold. */
+export interface Filter {
+  /** An address, or a domain with its subdomains. */
+  from?: string | undefined
+  /** Part of the subject, without regard to case. */
+  subject?: string | undefined
+}
+
 /** `updated` follows once a message is parsed, with its code and preview. `end` is the last event. */
 export type MailEvent =
-  | { type: 'message' | 'updated'; message: Summary }
+  | { type: 'message' | 'updated'; message: MessageSummary }
   | { type: 'deleted'; id: number }
   | { type: 'end'; reason: 'expired' | 'deleted' }
 
@@ -31,6 +39,13 @@ interface Position {
 const SILENCE_MS = 45_000
 const PASSING = [0, 429, 502, 503, 504]
 
+/** Whether the same request may succeed later. */
+function isPassing(error: unknown): boolean {
+  // Invalid JSON has no status either.
+  if (!(error instanceof MayflyError) || error.cause instanceof SyntaxError) return false
+  return PASSING.includes(error.status)
+}
+
 export async function* mailEvents(
   connection: Connection,
   token: string,
@@ -38,8 +53,6 @@ export async function* mailEvents(
 ): AsyncGenerator<MailEvent, void, void> {
   const position: Position = { lastId: undefined, retryMs: 1_000 }
   const reported = new Set<number>()
-  const isPassing = (error: unknown) =>
-    error instanceof MayflyError && PASSING.includes(error.status) && position.lastId !== undefined
   for (;;) {
     try {
       for await (const event of openStream(connection, { token, params, position, signal })) {
@@ -47,7 +60,7 @@ export async function* mailEvents(
         if (event.type === 'end') return
       }
     } catch (error) {
-      if (signal?.aborted || !isPassing(error)) throw error
+      if (signal?.aborted || !isPassing(error) || position.lastId === undefined) throw error
     }
     await sleep(position.retryMs, signal)
   }

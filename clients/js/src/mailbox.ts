@@ -1,5 +1,5 @@
-import type { ApiResponses } from './api.ts'
-import { type MailEvent, mailEvents } from './events.ts'
+import type { ApiResponses, Link, Message, MessageList, MessageSummary, Session } from './api.ts'
+import { type Filter, type MailEvent, mailEvents } from './events.ts'
 import {
   type ApiRequest,
   type CallOptions,
@@ -13,22 +13,6 @@ import {
   startDeadline,
 } from './request.ts'
 
-export type Session = ApiResponses['POST /api/create-session']
-export type Listing = ApiResponses['GET /api/check-mail']
-/** A message as it is listed. */
-export type Summary = Listing['messages'][number]
-/** A message as it is read. */
-export type Message = ApiResponses['GET /api/read-mail']['message']
-export type Link = Message['links'][number]
-
-/** Which messages; several conditions must all hold. */
-export interface Filter {
-  /** An address, or a domain with its subdomains. */
-  from?: string | undefined
-  /** Part of the subject, without regard to case. */
-  subject?: string | undefined
-}
-
 export interface ListOptions extends Filter, CallOptions {
   has_code?: boolean
   /** Text in the sender, the subject or the body. */
@@ -39,7 +23,7 @@ export interface ListOptions extends Filter, CallOptions {
 
 export interface WaitOptions extends Filter, CallOptions {}
 
-// Of one long poll; the server allows 55 s.
+// The longest wait of one long poll; the server allows 55 s.
 const MAX_WAIT_SECONDS = 50
 // After that, also older messages that were parsed meanwhile are found.
 const MAX_CODE_WAIT_SECONDS = 5
@@ -53,7 +37,7 @@ interface NextOptions extends WaitOptions {
   has_code?: true
 }
 
-type PickFrom<T> = (summary: Summary, deadline: Deadline) => Promise<T | undefined>
+type PickFrom<T> = (summary: MessageSummary, deadline: Deadline) => Promise<T | undefined>
 
 export class Mailbox {
   readonly email: string
@@ -103,7 +87,7 @@ export class Mailbox {
 
   /** Waits for the whole timeout, by default 5,000 ms; throws `unexpected_message` if a message that matches is there or arrives. */
   async expectNoMessage({ timeout = 5_000, ...options }: WaitOptions = {}): Promise<void> {
-    const find = (summary: Summary) => Promise.resolve(summary)
+    const find = (summary: MessageSummary) => Promise.resolve(summary)
     const found = await this.#next('message', { ...options, timeout }, find).catch(
       async (error: unknown) => {
         if (!(error instanceof MayflyTimeoutError)) throw error
@@ -120,7 +104,7 @@ export class Mailbox {
   }
 
   /** The messages, newest first. */
-  async messages({ timeout, signal, ...params }: ListOptions = {}): Promise<Summary[]> {
+  async messages({ timeout, signal, ...params }: ListOptions = {}): Promise<MessageSummary[]> {
     return await this.#list({ ...params }, startDeadline({ timeout, signal }))
   }
 
@@ -168,9 +152,12 @@ export class Mailbox {
     return { method: 'POST', path: `api/${name}`, params, token: this.token }
   }
 
-  async #list(params: NonNullable<ApiRequest['params']>, deadline: Deadline): Promise<Summary[]> {
+  async #list(
+    params: NonNullable<ApiRequest['params']>,
+    deadline: Deadline,
+  ): Promise<MessageSummary[]> {
     const wanted = { path: 'api/check-mail', params, token: this.token }
-    return (await requestJson<Listing>(this.#connection, wanted, deadline)).messages
+    return (await requestJson<MessageList>(this.#connection, wanted, deadline)).messages
   }
 
   async #read(id: number, deadline: Deadline): Promise<Message> {
@@ -203,9 +190,9 @@ export class Mailbox {
   }
 
   async #pickOldest<T>(
-    found: readonly Summary[],
+    found: readonly MessageSummary[],
     seen: Set<number>,
-    pick: (summary: Summary) => Promise<T | undefined>,
+    pick: (summary: MessageSummary) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     for (const summary of found.filter(({ id }) => !seen.has(id)).reverse()) {
       seen.add(summary.id)

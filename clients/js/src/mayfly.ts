@@ -1,5 +1,6 @@
-import type { ApiResponses } from './api.ts'
-import { type Filter, type Listing, Mailbox, type Session } from './mailbox.ts'
+import type { EmailGroup, MessageList, Session } from './api.ts'
+import type { Filter } from './events.ts'
+import { Mailbox } from './mailbox.ts'
 import {
   type ApiRequest,
   type CallOptions,
@@ -11,14 +12,11 @@ import {
   startDeadline,
 } from './request.ts'
 
-export type { MailEvent } from './events.ts'
+export type { Link, Message, MessageSummary as Summary } from './api.ts'
+export type { Filter, MailEvent } from './events.ts'
 export type {
-  Filter,
-  Link,
   ListOptions,
   Mailbox,
-  Message,
-  Summary,
   WaitOptions,
 } from './mailbox.ts'
 export { type CallOptions, MayflyError, MayflyTimeoutError } from './request.ts'
@@ -26,7 +24,6 @@ export { verifyWebhook, type WebhookEvent, type WebhookRequest } from './webhook
 
 // Options and fields have the names of the API.
 
-type EmailGroup = ApiResponses['GET /emails'][number]
 /** A message as a key reads it, with the address it was sent to. */
 export type Email = EmailGroup['emails'][number] & { address: string }
 
@@ -94,7 +91,7 @@ export class Mayfly {
   /** A mailbox that was created before. */
   async openMailbox(token: string, options: CallOptions = {}): Promise<Mailbox> {
     const wanted: ApiRequest = { path: 'api/check-mail', params: { limit: 1 }, token }
-    const found = await requestJson<Listing>(this.#connection, wanted, startDeadline(options))
+    const found = await requestJson<MessageList>(this.#connection, wanted, startDeadline(options))
     return new Mailbox(this.#connection, { ...found, token })
   }
 

@@ -179,7 +179,7 @@ async function toError(response: Response): Promise<MayflyError> {
   const text = await response.text().catch(() => '')
   let body: { message?: string; code?: string; request_id?: string } = {}
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(text) ?? {}
   } catch {}
   const { status } = response
   return new MayflyError(body.message ?? `HTTP status ${status}`, {

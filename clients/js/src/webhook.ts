@@ -1,4 +1,4 @@
-import type { Link } from './mailbox.ts'
+import type { Link } from './api.ts'
 import { MayflyError } from './request.ts'
 
 /** The body of a webhook. */
