@@ -276,8 +276,12 @@ test('behind PgBouncer no statement is prepared and no setting outlives a transa
     const pool = openConnections({ url: `${url}${more}`, connections: 1 })
     await pool.query('select $1::int as one', [1])
     expect(await pool.queryUnprepared(prepared)).toStrictEqual(expected)
-    const timeout = await pool.transaction((db) => db.queryUnprepared('show statement_timeout'))
-    expect(timeout).toStrictEqual([{ statement_timeout: '10s' }])
+    const settings = await pool.transaction((db) =>
+      db.queryUnprepared(
+        `select current_setting('statement_timeout') as timeout, current_setting('jit') as jit`,
+      ),
+    )
+    expect(settings).toStrictEqual([{ timeout: '10s', jit: 'off' }])
     await pool.close()
   }
   await close()
