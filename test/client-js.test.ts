@@ -100,6 +100,39 @@ test('waitForCode and waitForLink skip messages without one', async () => {
   expect(await mailbox.waitForCode()).toBe('118822')
 })
 
+test('parallel waits return a message each', async () => {
+  const mailbox = await mayfly.createMailbox()
+  const numbers = [101, 102, 103]
+  const codes = numbers.map(() => mailbox.waitForCode())
+  const messages = numbers.map(() => mailbox.waitForMessage({ subject: 'News' }))
+  await waitForLongPolls(6, app)
+  for (const number of numbers) {
+    await send(mailbox.email, { ...CODE, text: `Your code is 118${number}.` })
+    await send(mailbox.email, { subject: `News ${number}` })
+  }
+  expect((await Promise.all(codes)).sort()).toStrictEqual(['118101', '118102', '118103'])
+  const subjects = (await Promise.all(messages)).map(({ subject }) => subject)
+  expect(subjects.sort()).toStrictEqual(['News 101', 'News 102', 'News 103'])
+})
+
+test('a message with a code and a link is returned once, by waitForCodeAndLink with both', async () => {
+  const mailbox = await mayfly.createMailbox()
+  const both = { ...CODE, text: `${CODE.text}\r\n\r\n${LINK.text}` }
+  for (const mail of [CODE, LINK, both, both]) await send(mailbox.email, mail)
+  const link = 'https://shop.test/verify?t=1'
+  expect(await mailbox.waitForCodeAndLink()).toStrictEqual({ code: '493027', link })
+  expect(await mailbox.waitForCodeAndLink()).toStrictEqual({ code: '493027', link })
+  expect(await mailbox.waitForLink()).toBe(link)
+  const error = await caught(mailbox.waitForLink({ timeout: 100 }))
+  const listed = [
+    '“Sign in” from ann@sender.test (already returned)',
+    '“Sign in” from ann@sender.test (already returned)',
+    '“Welcome” from ann@sender.test (already returned)',
+    '“Sign in” from ann@sender.test',
+  ]
+  expect(error.message).toMatch(`; the mailbox has ${listed.join(', ')}`)
+})
+
 describe('expectNoMessage', () => {
   test('passes if nothing that matches comes, messages returned before apart', async () => {
     const mailbox = await mayfly.createMailbox()

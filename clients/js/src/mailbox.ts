@@ -23,6 +23,16 @@ export interface ListOptions extends Filter, CallOptions {
 
 export interface WaitOptions extends Filter, CallOptions {}
 
+export interface LinkOptions extends WaitOptions {
+  /** Default: a link to verify, to sign in or to reset a password. */
+  kind?: Link['kind'] | undefined
+}
+
+export interface CodeAndLink {
+  code: string
+  link: string
+}
+
 // The longest wait of one long poll; the server allows 55 s.
 const MAX_WAIT_SECONDS = 50
 // After that, also older messages that were parsed meanwhile are found.
@@ -61,7 +71,7 @@ export class Mailbox {
 
   /**
    * The next message that matches, whether it is there already or still to come. Each message is returned once by
-   * `waitForMessage`, `waitForCode` and `waitForLink` together, the oldest first.
+   * all waiting methods together, also if they run in parallel, the oldest first.
    */
   waitForMessage(options: WaitOptions = {}): Promise<Message> {
     return this.#next('message', options, ({ id }, deadline) => this.#read(id, deadline))
@@ -76,13 +86,23 @@ export class Mailbox {
     )
   }
 
-  /** The link of the next message that has one: to verify, to sign in or to reset a password, unless `kind` names another. */
-  waitForLink({ kind, ...options }: WaitOptions & { kind?: Link['kind'] } = {}): Promise<string> {
-    const kinds = kind ? [kind] : LINK_KINDS
-    return this.#next('message with a link', options, async ({ id }, deadline) => {
-      const { links } = await this.#read(id, deadline)
-      return links.find((link) => kinds.includes(link.kind))?.url
-    })
+  /** The link of the next message that has one. */
+  waitForLink({ kind, ...options }: LinkOptions = {}): Promise<string> {
+    return this.#next('message with a link', options, async ({ id }, deadline) =>
+      linkOf(await this.#read(id, deadline), kind),
+    )
+  }
+
+  /** Both of the next message that has a code and a link. */
+  waitForCodeAndLink({ kind, ...options }: LinkOptions = {}): Promise<CodeAndLink> {
+    return this.#next(
+      'message with a code and a link',
+      { ...options, has_code: true },
+      async ({ id, code }, deadline) => {
+        const link = linkOf(await this.#read(id, deadline), kind)
+        return code && link ? { code, link } : undefined
+      },
+    )
   }
 
   /** Waits for the whole timeout, by default 5,000 ms; throws `unexpected_message` if a message that matches is there or arrives. */
@@ -196,8 +216,10 @@ export class Mailbox {
   ): Promise<T | undefined> {
     for (const summary of found.filter(({ id }) => !seen.has(id)).reverse()) {
       seen.add(summary.id)
+      if (this.#returned.has(summary.id)) continue
       const picked = await pick(summary)
-      if (picked === undefined) continue
+      // Another wait may have returned it meanwhile.
+      if (picked === undefined || this.#returned.has(summary.id)) continue
       this.#returned.add(summary.id)
       return picked
     }
@@ -220,7 +242,8 @@ export class Mailbox {
     try {
       const messages = await this.messages({ limit: 10, timeout: FINAL_CHECK_MS })
       const lines = messages.map(
-        ({ subject, sender_email: sender }) => `“${subject}” from ${sender}`,
+        ({ id, subject, sender_email: sender }) =>
+          `“${subject}” from ${sender}${this.#returned.has(id) ? ' (already returned)' : ''}`,
       )
       return lines.length === 0 ? 'the mailbox is empty' : `the mailbox has ${lines.join(', ')}`
     } catch (error) {
@@ -235,6 +258,11 @@ function waitSeconds(deadline: Deadline): number {
 
 function idOf(message: number | { id: number }): number {
   return typeof message === 'number' ? message : message.id
+}
+
+function linkOf({ links }: Message, kind: Link['kind'] | undefined): string | undefined {
+  const kinds = kind ? [kind] : LINK_KINDS
+  return links.find((link) => kinds.includes(link.kind))?.url
 }
 
 function describe({ from, subject }: Filter): string {

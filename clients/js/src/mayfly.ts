@@ -15,6 +15,8 @@ import {
 export type { Link, Message, MessageSummary as Summary } from './api.ts'
 export type { Filter, MailEvent } from './events.ts'
 export type {
+  CodeAndLink,
+  LinkOptions,
   ListOptions,
   Mailbox,
   WaitOptions,

@@ -7,6 +7,7 @@ import hmac
 import http.client
 import json
 import re
+import threading
 import time
 import urllib.parse
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import NamedTuple, Optional
 
 from ._request import Connection, Deadline, MayflyError, MayflyTimeoutError
 
-__all__ = ["EmailPage", "Mailbox", "Mayfly", "MayflyError", "MayflyTimeoutError", "verify_webhook"]
+__all__ = ["CodeAndLink", "EmailPage", "Mailbox", "Mayfly", "MayflyError", "MayflyTimeoutError", "verify_webhook"]
 
 # Of one long poll; the server allows 55 s.
 _MAX_WAIT = 50
@@ -32,6 +33,11 @@ class EmailPage(NamedTuple):
     emails: list
     #: For the next page, which is another request of the plan; None at the end.
     cursor: Optional[str]
+
+
+class CodeAndLink(NamedTuple):
+    code: str
+    link: str
 
 
 class Mayfly:
@@ -79,11 +85,12 @@ class Mailbox:
         self.expires_at = _time(session)
         # Messages that a waiting method has returned.
         self._returned = set()
+        self._lock = threading.Lock()
 
     def wait_for_message(self, *, from_=None, subject=None, timeout=30):
         """The next message that matches, whether it is there already or still to come.
 
-        Each message is returned once by `wait_for_message`, `wait_for_code` and `wait_for_link` together, the oldest first.
+        Each message is returned once by all waiting methods together, also if they run in parallel, the oldest first.
         """
         return self._next("message", timeout, {"from_": from_, "subject": subject}, self._read)
 
@@ -94,13 +101,21 @@ class Mailbox:
 
     def wait_for_link(self, *, from_=None, subject=None, kind=None, timeout=30):
         """The link of the next message that has one: to verify, to sign in or to reset a password, unless `kind` names another."""
-        kinds = (kind,) if kind else _LINK_KINDS
 
         def pick(summary, deadline):
-            links = self._read(summary, deadline)["links"]
-            return next((link["url"] for link in links if link["kind"] in kinds), None)
+            return _link(self._read(summary, deadline), kind)
 
         return self._next("message with a link", timeout, {"from_": from_, "subject": subject}, pick)
+
+    def wait_for_code_and_link(self, *, from_=None, subject=None, kind=None, timeout=30):
+        """Both of the next message that has a code and a link; `kind` as in `wait_for_link`."""
+
+        def pick(summary, deadline):
+            link = _link(self._read(summary, deadline), kind)
+            return CodeAndLink(summary["code"], link) if link else None
+
+        wanted = {"from_": from_, "subject": subject, "has_code": True}
+        return self._next("message with a code and a link", timeout, wanted, pick)
 
     def expect_no_message(self, *, from_=None, subject=None, timeout=5):
         """Waits for the whole timeout; raises "unexpected_message" if a message that matches is there or arrives."""
@@ -170,16 +185,17 @@ class Mailbox:
 
     def _next(self, what, timeout, wanted, pick):
         """What `pick` makes of the oldest message for which it makes something."""
-        deadline, seen = Deadline(timeout), set(self._returned)
+        deadline, seen = Deadline(timeout), self._returned.copy()
         try:
             while True:
                 wait = 0 if seen else deadline.wait_seconds(_MAX_WAIT)
                 found = self._list(deadline, {**wanted, "limit": _LIST_LIMIT, "wait": wait})
                 for summary in reversed([one for one in found if one["id"] not in seen]):
                     seen.add(summary["id"])
+                    if summary["id"] in self._returned:
+                        continue
                     picked = pick(summary, deadline)
-                    if picked is not None:
-                        self._returned.add(summary["id"])
+                    if picked is not None and self._claim(summary["id"]):
                         return picked
                 if seen:
                     # All are listed again afterwards, because the oldest may be the last to be parsed.
@@ -193,13 +209,22 @@ class Mailbox:
                 f"No {what}{conditions} at {self.email} within {timeout} s; {self._contents()}"
             ) from None
 
+    def _claim(self, message_id):
+        """False if another wait, in another thread, has returned the message meanwhile."""
+        with self._lock:
+            if message_id in self._returned:
+                return False
+            self._returned.add(message_id)
+            return True
+
     def _contents(self):
         """For the message of an error."""
         try:
             found = self.messages(limit=10, timeout=_FINAL_CHECK)
         except MayflyError as error:
             return f"the mailbox cannot be read: {error}"
-        return f"the mailbox has {', '.join(map(_describe, found))}" if found else "the mailbox is empty"
+        lines = [_describe(one) + (" (already returned)" if one["id"] in self._returned else "") for one in found]
+        return f"the mailbox has {', '.join(lines)}" if found else "the mailbox is empty"
 
     def _stream(self, position, params):
         """One connection, until it ends or is silent for too long. Updates the position to resume at."""
@@ -224,6 +249,11 @@ class Mailbox:
 
 def _event(kind, data):
     return {"type": kind, "message": data} if kind in ("message", "updated") else {"type": kind, **data}
+
+
+def _link(message, kind):
+    kinds = (kind,) if kind else _LINK_KINDS
+    return next((link["url"] for link in message["links"] if link["kind"] in kinds), None)
 
 
 def _id(message):

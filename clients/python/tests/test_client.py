@@ -7,6 +7,7 @@ import smtplib
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -61,6 +62,26 @@ def test_wait_for_code_and_wait_for_link_skip_messages_without_one(mailbox):
     assert mailbox.wait_for_message()["subject"] == "News"
     send_later(mailbox, subject="Again", text="Your code is 118822.")
     assert mailbox.wait_for_code() == "118822"
+
+
+def test_parallel_waits_return_a_message_each(mailbox):
+    with ThreadPoolExecutor() as threads:
+        waits = [threads.submit(mailbox.wait_for_code) for _ in range(3)]
+        for number in (118101, 118102, 118103):
+            send(mailbox, subject="Sign in", text=f"Your code is {number}.")
+        assert sorted(wait.result() for wait in waits) == ["118101", "118102", "118103"]
+
+
+def test_a_message_with_a_code_and_a_link_is_returned_once(mailbox):
+    both = {"subject": "Both", "text": f"{CODE['text']}\r\n\r\n{LINK['text']}"}
+    for mail in (CODE, both, both):
+        send(mailbox, **mail)
+    assert mailbox.wait_for_code_and_link() == ("493027", "https://shop.test/verify?t=1")
+    assert mailbox.wait_for_code_and_link().link == "https://shop.test/verify?t=1"
+    with pytest.raises(MayflyTimeoutError) as caught:
+        mailbox.wait_for_link(timeout=0.1)
+    returned = "“Both” from ann@sender.test (already returned)"
+    assert str(caught.value).endswith(f"the mailbox has {returned}, {returned}, “Sign in” from ann@sender.test")
 
 
 def test_expect_no_message(mailbox):
