@@ -99,6 +99,10 @@ export type Email = {
   date_iso: string
   body: string
   truncated?: true
+  code: string | null
+  links: Link[]
+  attachments: number
+  has_html: boolean
 }
 
 export type EmailGroup = { address?: string; emails: Email[] }

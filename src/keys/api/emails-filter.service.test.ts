@@ -65,7 +65,8 @@ describe('200', () => {
       Number(response.headers.get('x-ratelimit-remaining'))
     const free = await readEmails({ to: email }, { 'if-none-match': etag })
     const charged = await readEmails({ to: email, from: 'x.test' }, { 'if-none-match': etag })
-    expect([free.status, charged.status, charged.text]).toStrictEqual([304, 200, '[{"emails":[]}]'])
+    expect([free.status, charged.status]).toStrictEqual([304, 200])
+    expect(charged.text).toBe(`[{"address":"${email}","emails":[]}]`)
     expect(remaining(charged)).toBe(remaining(free) - 1)
   })
 
@@ -83,7 +84,8 @@ describe('200', () => {
     const email = await addressWithMail()
     const before = await used()
     const response = await readEmails({ to: email, from: 'nobody.test', wait: '1' })
-    expect([response.status, response.text]).toStrictEqual([200, '[{"emails":[]}]'])
+    expect(response.status).toBe(200)
+    expect(response.text).toBe(`[{"address":"${email}","emails":[]}]`)
     expect(['x-timed-out', 'link', 'etag'].map((name) => response.headers.get(name))).toStrictEqual(
       ['1', null, null],
     )

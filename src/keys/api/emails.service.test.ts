@@ -35,10 +35,12 @@ const send = async (address: string | string[], subject: string, more = '') => {
 }
 
 describe('200', () => {
-  test('an empty result is one element with an empty list', async () => {
-    const response = await read(to(newAddress()))
+  test('an empty result is one element with an empty list, and the address if one was given', async () => {
+    const address = newAddress()
+    const response = await read(to(`Ann <${address.toUpperCase()}>`))
     expect(response.status).toBe(200)
-    expect(response.text).toBe('[{"emails":[]}]')
+    expect(response.text).toBe(`[{"address":"${address}","emails":[]}]`)
+    expect((await read('?since_id=9007199254740991')).text).toBe('[{"emails":[]}]')
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('etag') ?? '').toMatch(/^W\/"[A-Za-z0-9_-]{22}"$/)
@@ -62,6 +64,10 @@ describe('200', () => {
       to: `"You, there" <${address.toUpperCase()}>`,
       subject: 'Hello',
       body: 'text of Hello\n',
+      code: null,
+      links: [],
+      attachments: 0,
+      has_html: false,
     })
     expect(Number.isSafeInteger(id)).toBeTruthy()
     expect(date).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
@@ -85,6 +91,30 @@ describe('200', () => {
       [ann, '4', '3', '1'],
       [bob, '3', '2'],
     ])
+  })
+
+  test('a record has the code, at most ten links, and how many attachments there are', async () => {
+    const address = newAddress()
+    const links = Array.from({ length: 12 }, (_, at) => `<a href="https://x.test/${at}">${at}</a>`)
+    const html = `<p>Your code is 482913.</p><a href="https://x.test/verify">Verify</a>${links.join(' ')}`
+    const part = (...lines: string[]) => ['--b', ...lines].join('\r\n')
+    const raw = [
+      'From: ann@sender.test\r\nSubject: Rich\r\nMIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=b\r\n',
+      part('Content-Type: text/html', '', html),
+      part('Content-Type: text/csv; name=a.csv', 'Content-Disposition: attachment', '', 'a,b'),
+      '--b--\r\n',
+    ].join('\r\n')
+    expect(await app.mail(address, raw)).toBe(250)
+    const [email] = await emails(to(address))
+    expect(email).toMatchObject({ code: '482913', attachments: 1, has_html: true })
+    expect(email?.links.length).toBe(10)
+    expect(email?.links[0]).toStrictEqual({
+      url: 'https://x.test/verify',
+      text: 'Verify',
+      host: 'x.test',
+      kind: 'verify',
+    })
   })
 
   test('HTML is converted to text, and malformed mail is listed', async () => {
@@ -160,7 +190,7 @@ describe('200', () => {
     const own = await app.session({ prefix: 'kept', domain_id: '1' }, key.headers)
     await send(own.email, 'own')
     expect(await subjects(to(own.email))).toStrictEqual(['own'])
-    expect((await read(to(own.email), other.headers)).text).toBe('[{"emails":[]}]')
+    expect(emailsOf(await read(to(own.email), other.headers))).toStrictEqual([])
     expect(await subjects(`${to(own.email)}&since_id=9007199254740991`)).toStrictEqual([])
   })
 

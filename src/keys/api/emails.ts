@@ -13,7 +13,8 @@ import {
   preparedBytes,
 } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { named, timeFields } from '../../http/server/schemas.ts'
+import { named, nullable, timeFields } from '../../http/server/schemas.ts'
+import { linkSchema } from '../../mail/api/read-mail.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
@@ -27,7 +28,7 @@ import { parseFilter } from '../../mail/rules/filter.ts'
 import { authenticateKey, type Caller } from '../authenticate-key.ts'
 import { withCharge } from '../charge.ts'
 import type { KeyRouteDeps } from '../deps.ts'
-import type { EmailRecord } from '../emails/email-record.ts'
+import { type EmailRecord, MAX_LINKS } from '../emails/email-record.ts'
 import {
   awaitEmails,
   type EmailQuery,
@@ -57,6 +58,19 @@ const recordSchema = named('Email', {
   truncated: Type.Optional(
     Type.Literal(true, { description: 'Present if the body was truncated.' }),
   ),
+  code: nullable(
+    Type.String({ examples: ['123456'] }),
+    'The most likely code in the mail. Null: none found.',
+  ),
+  links: Type.Array(linkSchema, {
+    maxItems: MAX_LINKS,
+    description: `At most ${MAX_LINKS}: those that verify an address, sign in or reset a password first.`,
+  }),
+  attachments: Type.Integer({
+    description: 'The number of attachments, not counting images that the HTML displays.',
+    examples: [0],
+  }),
+  has_html: Type.Boolean(),
 })
 
 const emailsSchema = Type.Array(
@@ -67,11 +81,13 @@ const emailsSchema = Type.Array(
 )
 
 /** `[0].emails` always exists. */
-const NO_EMAILS: Static<typeof emailsSchema> = [{ emails: [] }]
+function noEmails({ to }: EmailQuery): Static<typeof emailsSchema> {
+  return [{ ...(to === undefined ? {} : { address: to }), emails: [] }]
+}
 
 /** One element per recipient, in order of first appearance. */
-function emailsJson(records: readonly ListedEmail[]): Buffer[] {
-  if (records.length === 0) return [Buffer.from(JSON.stringify(NO_EMAILS))]
+function emailsJson(query: EmailQuery, records: readonly ListedEmail[]): Buffer[] {
+  if (records.length === 0) return [Buffer.from(JSON.stringify(noEmails(query)))]
   const groups = [...Map.groupBy(records, ({ recipient }) => recipient)]
   const parts = groups.flatMap(([address, mine], at) => [
     Buffer.from(`${at === 0 ? '[' : ','}{"address":${JSON.stringify(address)},"emails":[`),
@@ -84,7 +100,8 @@ function emailsJson(records: readonly ListedEmail[]): Buffer[] {
 const [COMMA, GROUP_END, LIST_END] = [Buffer.from(','), Buffer.from(']}'), Buffer.from(']')]
 
 function recordJson(record: EmailRecord): Static<typeof recordSchema> {
-  const { id, from, to, subject, receivedAt, body, truncated } = record
+  const { id, from, to, subject, receivedAt, body, truncated, hasHtml, ...found } = record
+  const { code, links, attachments } = found
   return {
     id,
     from,
@@ -93,6 +110,10 @@ function recordJson(record: EmailRecord): Static<typeof recordSchema> {
     ...timestampFields('date', receivedAt),
     body,
     ...(truncated ? { truncated } : {}),
+    code,
+    links,
+    attachments,
+    has_html: hasHtml,
   }
 }
 
@@ -161,7 +182,7 @@ export const emailsRoute = route({
     return await withCharge(deps, { key: found.key, caller: context.caller }, async () => {
       request.throwIfClosed()
       const response = found.timedOut
-        ? json(NO_EMAILS, {
+        ? json(noEmails(query), {
             ...tagged(etag),
             ...linked(context, found.nextAfter),
             'x-timed-out': '1',
@@ -238,7 +259,7 @@ async function listing(
     reserve: request.reserveSendBudget,
   })
   const headers = { ...tagged(etag), ...linked(context, nextAfter) }
-  const parts = emailsJson(records)
+  const parts = emailsJson(query, records)
   // To copy a large one would delay other requests.
   if (bodyBytes(parts) > MAX_CACHED_BYTES) return jsonResponse(parts, headers)
   const response = preparedBytes(Buffer.concat(parts), headers)

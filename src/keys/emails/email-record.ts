@@ -1,6 +1,6 @@
 import { type Address, parseAddress } from '../../base/address.ts'
-import type { Message } from '../../mail/rules/message.ts'
-import type { Mail, NamedAddress } from '../../shared/mail.ts'
+import { type Message, scanResult } from '../../mail/rules/message.ts'
+import type { Link, Mail, NamedAddress } from '../../shared/mail.ts'
 
 export interface EmailRecord {
   id: number
@@ -12,9 +12,17 @@ export interface EmailRecord {
   receivedAt: Date
   body: string
   truncated: boolean
+  /** The most likely one; null if it has none. */
+  code: string | null
+  /** The most important ones first. */
+  links: Link[]
+  /** How many, besides inline images. */
+  attachments: number
+  hasHtml: boolean
 }
 
 export const MAX_BODY_BYTES = 256 * 1024
+export const MAX_LINKS = 10
 
 export function emailRecord(message: Message, mail: Mail): EmailRecord {
   const text = mail.text ?? ''
@@ -28,6 +36,10 @@ export function emailRecord(message: Message, mail: Mail): EmailRecord {
     receivedAt: message.receivedAt,
     body,
     truncated: mail.truncated === true || body.length < text.length,
+    code: mail.codes[0]?.value ?? null,
+    links: mail.links.slice(0, MAX_LINKS),
+    attachments: scanResult(mail).attachments,
+    hasHtml: mail.html !== null,
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { Problem } from '../../base/problem.ts'
 import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
-import type { Mail } from '../../shared/mail.ts'
+import { EMPTY_MAIL, type Mail } from '../../shared/mail.ts'
 import { type EmailQuery, emailsVersion, newestEmailId, parseTo } from './emails.ts'
 import { listEmails as listFor } from './list-emails.ts'
 
@@ -39,7 +39,7 @@ const query = (more: Partial<EmailQuery> = {}): EmailQuery => ({
 const listEmails = (deps: Parameters<typeof listFor>[0], wanted: EmailQuery) =>
   listFor(deps, wanted, { client: '192.0.2.1', toJson: (record) => record, reserve() {} })
 const subjectOf = ({ json }: { json: Buffer }) => JSON.parse(json.toString()).subject
-const textMail = (text: string) => ({ to: [], cc: [], text }) as unknown as Mail
+const textMail = (text: string): Mail => ({ ...EMPTY_MAIL, text })
 const deps = (more: Partial<Parameters<typeof listEmails>[0]> = {}) => ({
   store: fixture.store,
   parsed: async () => textMail('text') as Mail | undefined,

@@ -49,7 +49,7 @@ const codeSchema = named('Code', {
   confidence: Type.Number({ minimum: 0, maximum: 1, examples: [0.98] }),
 })
 
-const linkSchema = named('Link', {
+export const linkSchema = named('Link', {
   url: Type.String({ examples: ['https://sender.example/verify?t=1'] }),
   text: Type.String({ description: 'The text of the link.', examples: ['Confirm your address'] }),
   host: Type.String({

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Link } from '../../../src/shared/mail.ts'
 import { waitUntil } from '../wait-until.ts'
 import { request, type TestResponse } from './http-client.ts'
 
@@ -59,6 +60,10 @@ export interface Email {
   date_iso: string
   body: string
   truncated?: true
+  code: string | null
+  links: Link[]
+  attachments: number
+  has_html: boolean
 }
 
 export function emailsElements({ status, text }: TestResponse): EmailsElement[] {
