@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cursorOf } from '../src/keys/api/emails.ts'
+import { OPERATOR } from '../src/mail/rules/session.ts'
 import { checkMail, emailsOf } from './kit/http/api-client.ts'
 import { post, request, type TestResponse } from './kit/http/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
+import { runSql } from './kit/store/sql.ts'
 
 const DAY = 86_400
 const MAX_ID = Number.MAX_SAFE_INTEGER
@@ -30,6 +32,8 @@ const read = (
   headers: Record<string, string> = {},
 ): Promise<TestResponse> =>
   request(`${app.url}/emails?${query}`, { headers: { ...key.headers, ...headers } })
+const one = (key: TestKey, path: string): Promise<TestResponse> =>
+  request(`${app.url}/emails/${path}`, { headers: key.headers })
 const subjects = async (key: TestKey, query = '') =>
   emailsOf(await read(key, query)).map(({ subject }) => subject)
 const send = (to: string | string[], subject: string) =>
@@ -83,6 +87,27 @@ async function assertHidden(key: TestKey, { address, ids, etags }: KnownMail, hi
     responses.push(response)
   }
   for (const response of responses) assertShowsNone(response, hidden)
+  await assertNotFound(key, ids, ['', `?to=${address}`])
+}
+
+const NOT_FOUND = {
+  status: 'error',
+  message: 'There is no such message or attachment.',
+  code: 'message_not_found',
+}
+
+/** Each message gets the response that an id gets which nobody has. */
+async function assertNotFound(key: TestKey, ids: number[], queries: string[]) {
+  const parts = ['', '/raw', '/attachments/0', '/attachments/9']
+  const paths = parts.flatMap((part) => queries.map((query) => part + query))
+  for (const path of paths) {
+    const responses = await Promise.all([MAX_ID, ...ids].map((id) => one(key, `${id}${path}`)))
+    for (const { status, headers, body } of responses) {
+      const { request_id: _, ...rest } = body
+      expect([status, rest], path).toStrictEqual([404, NOT_FOUND])
+      expect([...headers.keys()], path).toStrictEqual([...(responses[0]?.headers.keys() ?? [])])
+    }
+  }
 }
 
 /** Fails on an error response too, which would prove nothing. */
@@ -95,6 +120,7 @@ async function detailsOf(owner: TestKey, address: string): Promise<KnownMail> {
   const response = await read(owner, `to=${address}`)
   const ids = emailsOf(response).map(({ id }) => id)
   expect(ids.length, 'its owner sees the mail').toBeGreaterThan(0)
+  for (const id of ids) expect((await one(owner, `${id}/raw`)).status).toBe(200)
   return {
     address,
     ids,
@@ -144,7 +170,9 @@ test('the pool can be read with every key', async () => {
 test('mail for the operator is in no list', async () => {
   for (const to of ['postmaster@pool.test', 'abuse@pool.test']) {
     expect(await send(to, 'canary-operator')).toBe(250)
-    const about = { address: to, ids: [], etags: [] }
+    const newest = `select max(id) as id from message where mailbox = ${OPERATOR}`
+    const [{ id }] = (await runSql(app, 'mail', newest)) as [{ id: number | string }]
+    const about = { address: to, ids: [Number(id)], etags: [] }
     await assertHidden(ann, about, /canary-operator/)
   }
 })
@@ -176,7 +204,8 @@ describe('an address in the pool for which a session is created', () => {
     const own = (await checkMail(app.url, token)).map(({ subject }) => subject)
     expect(own, 'its owner sees nothing of before').toStrictEqual(['canary-after'])
     expect(await subjects(bob, `to=${to}`)).toStrictEqual(['before'])
-    await assertHidden(bob, await detailsOf(ann, to), /canary-after/)
+    const { ids, ...about } = await detailsOf(ann, to)
+    await assertHidden(bob, { ...about, ids: ids.slice(0, 1) }, /canary-after/)
     expect(await subjects(ann, `to=${to}`)).toStrictEqual(['canary-after', 'before'])
   })
 })

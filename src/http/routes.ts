@@ -9,6 +9,7 @@ import { accountRoutes } from '../gmail/admin.ts'
 import { keyAdminRoutes } from '../keys/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
 import { rollKeyRoute, usageRoute } from '../keys/api/keys.ts'
+import { readEmailRoutes } from '../keys/api/read-email.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
 import { attachmentRoute, rawMailRoute } from '../mail/api/downloads.ts'
 import { eventsRoute } from '../mail/api/events.ts'
@@ -48,6 +49,7 @@ export const documentedRoutes = [
   rawMailRoute,
   eventsRoute,
   emailsRoute,
+  ...readEmailRoutes,
   usageRoute,
   rollKeyRoute,
   ...webhookRoutes,

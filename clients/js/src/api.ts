@@ -34,20 +34,6 @@ export type MessageList = {
   incomplete?: true
 }
 
-export type NamedAddress = { name: string; address: string }
-
-export type Attachment = {
-  index: number
-  filename: string
-  content_type: string
-  size: number
-  content_id: string | null
-  inline: boolean
-  url: string
-}
-
-export type Header = { name: string; value: string }
-
 export type Code = {
   value: string
   kind: 'digits' | 'letters_and_digits' | 'words'
@@ -65,6 +51,20 @@ export type CheckResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 't
 
 export type SenderChecks = { spf: CheckResult; dkim: CheckResult; dmarc: CheckResult }
 
+export type NamedAddress = { name: string; address: string }
+
+export type Attachment = {
+  index: number
+  filename: string
+  content_type: string
+  size: number
+  content_id: string | null
+  inline: boolean
+  url: string
+}
+
+export type Header = { name: string; value: string }
+
 export type Message = {
   id: number
   sender_name: string
@@ -73,20 +73,20 @@ export type Message = {
   received_at: string
   received_at_iso: string
   code: string | null
-  body_text: string | null
   body_html: string | null
   truncated?: true
+  size: number
+  codes: Code[]
+  links: Link[]
+  auth: SenderChecks | null
+  body_text: string | null
   to: NamedAddress[]
   cc: NamedAddress[]
   reply_to: NamedAddress[]
   message_id: string | null
   date: string | null
-  size: number
   attachments: Attachment[]
   headers?: Header[]
-  codes: Code[]
-  links: Link[]
-  auth: SenderChecks | null
   raw_url: string
 }
 

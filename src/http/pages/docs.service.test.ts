@@ -76,7 +76,7 @@ describe('/openapi.json', () => {
         const withQuota = Object.keys(responses).filter(
           (code) => responses[code]?.headers?.['RateLimit'],
         )
-        const isKeyed = /^\/(?:emails|usage|api\/roll-key|webhooks(?:\/.*)?)$/.test(path)
+        const isKeyed = /^\/(?:usage|api\/roll-key|(?:emails|webhooks)(?:\/.*)?)$/.test(path)
         expect(
           withQuota.includes('200') && withQuota.includes('429') && withQuota.includes('500'),
           path,
@@ -112,6 +112,8 @@ describe('/openapi.json', () => {
         '/api/read-mail',
         '/api/attachment',
         '/emails',
+        '/emails/{id}',
+        '/emails/{id}/attachments/{index}',
         '/readyz',
       ])
     })

@@ -3,6 +3,7 @@ import { type App, startApp } from '../../../test/kit/app/app.ts'
 import {
   ENCODINGS,
   type Encoding,
+  pathWith,
   post,
   postJson,
   problemFault,
@@ -72,7 +73,7 @@ async function send(
   params: Record<string, string>,
   encoding: Encoding,
 ): Promise<TestResponse> {
-  const url = `${app.url}${route.path}`
+  const url = `${app.url}${pathWith(route.path, params)}`
   if (route.method === 'POST') return await post(url, params, encoding)
   const fullUrl = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(fullUrl))) return STREAM

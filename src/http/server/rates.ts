@@ -12,6 +12,7 @@ const RATES = {
   rollKey: { count: 10, seconds: 60, burst: 10 },
   checkMail: { count: 600, seconds: 60, burst: 600 },
   searchMail: { count: 60, seconds: 60, burst: 60 },
+  unknownEmail: { count: 60, seconds: 60, burst: 60 },
   sendTest: { count: 1, seconds: 60, burst: 1 },
   sendTestFromClient: { count: 10, seconds: 60, burst: 10 },
   createWebhook: { count: 60, seconds: 60, burst: 60 },

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
   type Encoding,
+  pathWith,
   postJson,
   problemFault,
   request,
@@ -55,7 +56,7 @@ async function others(route: Route, name: string): Promise<[string, string][]> {
 }
 
 async function send(route: Route, pairs: Pairs, encoding: Encoding): Promise<TestResponse> {
-  const url = `${app.url}${route.path}`
+  const url = app.url + pathWith(route.path, { id: '1', index: '0' })
   const form = new URLSearchParams(pairs.map(([name, value]) => [name, value]))
   const signal = AbortSignal.timeout(20_000)
   const headers = route.api === 'keyed' ? key : {}

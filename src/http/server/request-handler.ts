@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
 import findMyWay from 'find-my-way'
 import type { ReportOutage } from '../../base/jobs/outage.ts'
 import { Problem, StoreUnavailable, toError } from '../../base/problem.ts'
@@ -48,8 +48,8 @@ const NO_QUERY = {}
 /** Handles every request: finds its route, reads the body, and writes the response. */
 export function requestHandler(context: HttpServerContext) {
   const fallback = fallbackHandler(context)
-  // The query is parsed like a form, see parameters.ts.
-  const router = findMyWay({ querystringParser: () => NO_QUERY })
+  // The query is parsed like a form, see parameters.ts. A parameter of any length gets the response of its route.
+  const router = findMyWay({ querystringParser: () => NO_QUERY, maxParamLength: maxHeaderSize })
   for (const route of context.routes) {
     const methods: ('GET' | 'HEAD' | 'POST')[] = route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']
     router.on(methods, route.path.replace(/\{(\w+)\}/g, ':$1'), routeHandler(context, route))

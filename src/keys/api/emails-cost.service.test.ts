@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { emailsOf } from '../../../test/kit/http/api-client.ts'
 import {
   problemFault,
   request,
@@ -8,7 +9,12 @@ import {
 } from '../../../test/kit/http/http-client.ts'
 import { newClient, PROXY, PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
 import { openServerWithManualClock } from '../../../test/kit/manual-clock.ts'
-import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
+import {
+  type AppWithKeys,
+  keyRing,
+  startAppWithKeys,
+  type TestKey,
+} from '../../../test/kit/shop/keys.ts'
 import { makeKeySecret } from '../rules.ts'
 
 let app: AppWithKeys
@@ -62,6 +68,52 @@ describe('charging', () => {
       expect(await cost(({ headers }) => read(path, headers, method))).toStrictEqual([status, 0])
     })
   }
+
+  /** A message of the pool with an attachment. */
+  const pooled = async (name: string): Promise<number> => {
+    const address = `${name}@pool.test`
+    const lines = ['Content-Disposition: attachment; filename=a.txt', '', 'x', '']
+    expect(await app.mail(address, lines.join('\r\n'))).toBe(250)
+    const { headers } = await app.ring.issue()
+    const [{ id = 0 } = {}] = emailsOf(await read(`?to=${address}`, headers))
+    return id
+  }
+  const PARTS = ['', '/raw', '/attachments/0']
+
+  test('of a whole message, each 200 costs one request, and nothing else does', async () => {
+    const id = await pooled('whole')
+    for (const [path, method, status] of [
+      ...PARTS.map((part) => [`/${id}${part}`, 'GET', 200] as const),
+      [`/${id}`, 'HEAD', 200],
+      [`/${id}?to=whole@pool.test`, 'GET', 200],
+      [`/${id}?to=other@pool.test`, 'GET', 404],
+      [`/${id}/attachments/1`, 'GET', 404],
+      ...PARTS.map((part) => [`/${id - 1}${part}`, 'GET', 404] as const),
+      [`/${id}?to=x`, 'GET', 400],
+      ['/x', 'GET', 400],
+      [`/${id}`, 'POST', 405],
+    ] as const) {
+      const charged = status === 200 ? 1 : 0
+      const result = await cost(({ headers }) => read(path, headers, method))
+      expect(result, `${method} ${path}`).toStrictEqual([status, charged])
+    }
+  })
+
+  test('of 60 requests for parts of a message at once, as many are served as the plan has', async () => {
+    const id = await pooled('at-once')
+    for (const requests of [1, 20, 59]) {
+      const key = await app.ring.issue({ requests })
+      const unknown = Array.from({ length: 20 }, () => read(`/${id - 1}`, key.headers))
+      const known = Array.from({ length: 60 }, (_, at) =>
+        read(`/${id}${PARTS[at % PARTS.length]}`, key.headers),
+      )
+      const statuses = (await Promise.all(known)).map(({ status }) => status)
+      expect(Map.groupBy(statuses, (one) => one).get(200)?.length).toBe(requests)
+      expect(new Set(statuses)).toStrictEqual(new Set([200, 402]))
+      for (const { status } of await Promise.all(unknown)) expect([402, 404]).toContain(status)
+      expect(await app.ring.used(key)).toBe(requests)
+    }
+  })
 
   test('every response to a valid key has the remaining quota', async () => {
     const key = await app.ring.issue({ requests: 3, perDay: 2 })
@@ -217,6 +269,25 @@ describe('429', () => {
       expect((await read('', key.headers)).status).toBe(status)
     }
     expect(await app.ring.used(key)).toBe(4)
+  })
+
+  test('after 60 unknown messages in a minute, a key reads no single message', async () => {
+    const { server, key, passSeconds } = await openServerWithManualClock()
+    const from = (path: string, { headers } = key) =>
+      requestFrom(server.port, PROXY, {
+        path,
+        headers: { 'x-forwarded-for': newClient(), ...headers },
+      })
+    for (let guess = 1; guess <= 60; guess += 1) {
+      expect((await from(`/emails/${guess}/raw`)).status).toBe(404)
+    }
+    const refused = await from('/emails/61')
+    expect([refused.status, refused.body['code']]).toStrictEqual([429, 'rate_limited'])
+    expect((await from('/emails')).status, 'lists are unaffected').toBe(200)
+    const other = await keyRing(server.shop, server.now).issue()
+    expect((await from('/emails/61', other)).status, 'other keys, too').toBe(404)
+    passSeconds(1)
+    expect((await from('/emails/61')).status).toBe(404)
   })
 
   test('after 20 wrong keys a client is refused, even with a valid key', async () => {

@@ -32,6 +32,19 @@ for (const [setting, all, byAddress, code] of [
       expect(await subjects(`?to=${own.email}`)).toStrictEqual(['own'])
       expect(await subjects('?to=another@pool.test')).toStrictEqual([])
       expect(await subjects('?wait=55')).toStrictEqual(all)
+
+      const [{ id = 0 } = {}] = emailsOf(
+        await request(`${app.url}/emails?to=${POOLED}`, { headers }),
+      )
+      const statuses = async (query: string) => {
+        const paths = ['', '/raw', '/attachments/0'].map((part) => `/emails/${id}${part}${query}`)
+        const read = paths.map((path) => request(`${app.url}${path}`, { headers }))
+        return (await Promise.all(read)).map(({ status }) => status)
+      }
+      const found = (isFound: boolean) => (isFound ? [200, 200, 404] : [404, 404, 404])
+      expect(await statuses('')).toStrictEqual(found(setting === 'open'))
+      expect(await statuses(`?to=${POOLED}`)).toStrictEqual(found(setting !== 'off'))
+      expect(await statuses('?to=another@pool.test')).toStrictEqual(found(false))
     })
   })
 }

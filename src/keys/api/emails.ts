@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
-import { timestampFields } from '../../base/time.ts'
 import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
-import { KEY_HEADER } from '../../http/server/credentials.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import {
   bodyBytes,
@@ -13,22 +11,19 @@ import {
   preparedBytes,
 } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { named, nullable, timeFields } from '../../http/server/schemas.ts'
-import { linkSchema } from '../../mail/api/read-mail.ts'
+import { named } from '../../http/server/schemas.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
   limitField,
-  messageIdField,
   senderFilterFields,
   sinceIdField,
   waitField,
 } from '../../mail/api/schemas.ts'
 import { parseFilter } from '../../mail/rules/filter.ts'
-import { authenticateKey, type Caller } from '../authenticate-key.ts'
+import type { Caller } from '../authenticate-key.ts'
 import { withCharge } from '../charge.ts'
 import type { KeyRouteDeps } from '../deps.ts'
-import { type EmailRecord, MAX_LINKS } from '../emails/email-record.ts'
 import {
   awaitEmails,
   type EmailQuery,
@@ -40,38 +35,8 @@ import {
 } from '../emails/emails.ts'
 import { type ListedEmail, listEmails } from '../emails/list-emails.ts'
 import type { ApiKey } from '../rules.ts'
+import { CHARGED, recordJson, recordSchema, toField } from './email-json.ts'
 import { authenticatedKey, callerOf } from './quota-headers.ts'
-
-const recordSchema = named('Email', {
-  id: messageIdField,
-  from: Type.String({ examples: ['ann@sender.example'] }),
-  to: Type.String({
-    description: 'As in the To or Cc header, otherwise the bare address.',
-    examples: ['You <you@mayfly.example>'],
-  }),
-  subject: Type.String({ examples: ['Your code'] }),
-  ...timeFields('date'),
-  body: Type.String({
-    description: 'Plain text, converted from HTML if there is no text; at most 256 KB.',
-    examples: ['Your code is 123456.'],
-  }),
-  truncated: Type.Optional(
-    Type.Literal(true, { description: 'Present if the body was truncated.' }),
-  ),
-  code: nullable(
-    Type.String({ examples: ['123456'] }),
-    'The most likely code in the mail. Null: none found.',
-  ),
-  links: Type.Array(linkSchema, {
-    maxItems: MAX_LINKS,
-    description: `At most ${MAX_LINKS}: those that verify an address, sign in or reset a password first.`,
-  }),
-  attachments: Type.Integer({
-    description: 'The number of attachments, not counting images that the HTML displays.',
-    examples: [0],
-  }),
-  has_html: Type.Boolean(),
-})
 
 const emailsSchema = Type.Array(
   named('EmailGroup', {
@@ -99,24 +64,6 @@ function emailsJson(query: EmailQuery, records: readonly ListedEmail[]): Buffer[
 
 const [COMMA, GROUP_END, LIST_END] = [Buffer.from(','), Buffer.from(']}'), Buffer.from(']')]
 
-function recordJson(record: EmailRecord): Static<typeof recordSchema> {
-  const { id, from, to, subject, receivedAt, body, truncated, hasHtml, ...found } = record
-  const { code, links, attachments } = found
-  return {
-    id,
-    from,
-    to,
-    subject,
-    ...timestampFields('date', receivedAt),
-    body,
-    ...(truncated ? { truncated } : {}),
-    code,
-    links,
-    attachments,
-    has_html: hasHtml,
-  }
-}
-
 const PATH = '/emails'
 
 export const emailsRoute = route({
@@ -133,9 +80,7 @@ export const emailsRoute = route({
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
-    to: Type.Optional(
-      Type.String({ description: 'Only mail to this address; a display name is ignored.' }),
-    ),
+    to: toField,
     since_id: sinceIdField,
     limit: limitField,
     cursor: Type.Optional(
@@ -145,13 +90,10 @@ export const emailsRoute = route({
     ...senderFilterFields,
   }),
   output: emailsSchema,
-  requestHeaders: [KEY_HEADER],
+  ...CHARGED,
+  problems: [...CHARGED.problems, 'shutting_down'],
   responseHeaders: ['Link', 'X-Timed-Out'],
-  problems: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit', 'shutting_down'],
   conditional: true,
-  api: 'keyed',
-  authenticate: async (deps: KeyRouteDeps, request) =>
-    await authenticateKey(deps, callerOf(deps, request)),
   async handle(
     { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0, from, subject },
     deps: KeyRouteDeps,

@@ -9,8 +9,9 @@ import {
 } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import { isBlank, isEmptyLine, readHeader } from '../../mime/header-fields.ts'
+import type { AttachmentInfo } from '../../shared/mail.ts'
 import type { MailRouteDeps } from '../deps.ts'
-import { readAttachment, readRawMail } from '../read/read-mail.ts'
+import { findMessage, readAttachment, readRawMail } from '../read/read-mail.ts'
 import type { Message, RawMail } from '../rules/message.ts'
 import { idField, tokenField } from './schemas.ts'
 
@@ -29,11 +30,11 @@ export const attachmentRoute = route({
   }),
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],
-  async handle(asked, deps: MailRouteDeps, request) {
-    const { info, bytes } = await readAttachment(deps, { ...asked, ...downloadOf(request) })
-    const { contentType, filename } = info
-    const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
-    return privateContentResponse(type, bytes, downloadHeaders(filename))
+  async handle({ token, id, index }, deps: MailRouteDeps, request) {
+    const message = await findMessage(deps, token, id)
+    return attachmentResponse(
+      await readAttachment(deps, message, { index, ...downloadOf(request) }),
+    )
   },
 })
 
@@ -47,13 +48,25 @@ export const rawMailRoute = route({
   output: 'message/rfc822',
   problems: ['invalid_token', 'session_expired', 'message_not_found'],
   async handle({ token, id }, deps: MailRouteDeps, request) {
-    const found = await readRawMail(deps, { token, id, ...downloadOf(request) })
-    return rawMailResponse(found, deps.hostname)
+    const message = await findMessage(deps, token, id)
+    const raw = await readRawMail(deps, message, downloadOf(request))
+    return rawMailResponse({ message, raw }, deps.hostname)
   },
 })
 
 function downloadOf({ client, signal, reserveSendBudget: reserve }: HttpRequest) {
   return { client, signal: signal(), reserve }
+}
+
+export function attachmentResponse({
+  info: { contentType, filename },
+  bytes,
+}: {
+  info: AttachmentInfo
+  bytes: Uint8Array
+}): HttpResponse {
+  const type = IMAGE_TYPES.has(contentType) ? contentType : 'application/octet-stream'
+  return privateContentResponse(type, bytes, downloadHeaders(filename))
 }
 
 /** All requests that share a read send the same bytes. */

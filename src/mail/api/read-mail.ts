@@ -13,7 +13,13 @@ import {
 } from '../../shared/mail.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { jsonParts } from '../read/long-strings.ts'
-import { deleteMail, deleteSeveral, readMail, readMailJson } from '../read/read-mail.ts'
+import {
+  deleteMail,
+  deleteSeveral,
+  findMessage,
+  readMail,
+  readMailJson,
+} from '../read/read-mail.ts'
 import type { Message } from '../rules/message.ts'
 import { liveSession } from '../sessions/session.ts'
 import { idField, summaryFields, summaryJson, tokenField } from './schemas.ts'
@@ -26,11 +32,15 @@ const mailboxes = Type.Array(
   }),
 )
 
-const attachmentSchema = named('Attachment', {
+export const attachmentFields = {
   index: Type.Integer({ examples: [0] }),
   filename: Type.String({ examples: ['report.pdf'] }),
   content_type: Type.String({ examples: ['application/pdf'] }),
   size: Type.Integer({ examples: [1_234] }),
+}
+
+const attachmentSchema = named('Attachment', {
+  ...attachmentFields,
   content_id: textOrNull,
   inline: Type.Boolean(),
   url: Type.String({
@@ -66,30 +76,35 @@ const authSchema = named('SenderChecks', {
   dmarc: checkResult,
 })
 
-export const fullMessageSchema = named('Message', {
-  ...summaryFields,
-  body_text: textOrNull,
+/** What only a whole message has, with a token or with a key. */
+export const wholeMessageFields = {
   body_html: nullable(Type.String(), 'As the sender wrote it. Sanitize it before you display it.'),
   truncated: Type.Optional(
     Type.Literal(true, { description: 'Present if a parsing limit truncated the text.' }),
   ),
+  size: Type.Integer({ examples: [1_234] }),
+  codes: Type.Array(codeSchema, {
+    description: 'Verification codes, most likely first.',
+  }),
+  links: Type.Array(linkSchema),
+  auth: nullable(authSchema, 'Sender checks. Null: disabled or not finished.'),
+}
+
+export const fullMessageSchema = named('Message', {
+  ...summaryFields,
+  ...wholeMessageFields,
+  body_text: textOrNull,
   to: mailboxes,
   cc: mailboxes,
   reply_to: mailboxes,
   message_id: textOrNull,
   date: textOrNull,
-  size: Type.Integer({ examples: [1_234] }),
   attachments: Type.Array(attachmentSchema),
   headers: Type.Optional(
     Type.Array(named('Header', { name: Type.String(), value: Type.String() }), {
       description: 'With headers=1.',
     }),
   ),
-  codes: Type.Array(codeSchema, {
-    description: 'Verification codes, most likely first.',
-  }),
-  links: Type.Array(linkSchema),
-  auth: nullable(authSchema, 'Sender checks. Null: disabled or not finished.'),
   raw_url: Type.String({
     description: 'Relative, without the token.',
     examples: ['/api/raw-mail?id=ID'],
@@ -120,8 +135,9 @@ export const readMailRoute = route({
     const cacheKey = `read ${session.id} ${id} ${headers}`
     const cached = deps.responseCache.get(cacheKey, session.version)
     if (cached) return cached
-    const query = { token, session, id, client, signal: signal(), reserve: reserveSendBudget }
-    const { message, mail, long, checks } = await readMailJson(deps, query)
+    const message = await findMessage(deps, token, id, session)
+    const reading = { client, signal: signal(), reserve: reserveSendBudget }
+    const { mail, long, checks } = await readMailJson(deps, message, reading)
     const shown = messageJson(message, mail, checks)
     const body = { message: headers ? { ...shown, headers: mail.headers } : shown }
     if (long.size > 0) return jsonResponse(jsonParts({ status: 'success', ...body }, long))
@@ -140,8 +156,8 @@ export const readTextRoute = route({
   ...readMailRoute,
   input: readInput,
   async handle({ token, id }, deps: MailRouteDeps, { client, signal }) {
-    const query = { token, id, client, signal: signal() }
-    const { message, mail, checks } = await readMail(deps, query)
+    const message = await findMessage(deps, token, id)
+    const { mail, checks } = await readMail(deps, message, { client, signal: signal() })
     const text = mail.text?.slice(0, MAX_BRIEF_CHARS) ?? null
     return success({ message: messageJson(message, { ...mail, text, html: null }, checks) })
   },

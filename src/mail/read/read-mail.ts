@@ -12,79 +12,81 @@ import type { MailJson, ParsedRequest } from './parsed-mail.ts'
 /** The messages of a mailbox that is read without a token. */
 export type MessageSource = Pick<MailStore, 'listMessages' | 'findMessage'>
 
-interface MailQuery {
-  token: string
-  /** If it has just been read. */
-  session?: Session
-  id: number
+interface ReadRequest {
   /** Rate-limit key of the client; undefined if rate limits do not apply. */
   client: string | undefined
   signal: AbortSignal
 }
 
-/** Query with the size of the response that contains what is read. */
-interface SizedQuery extends MailQuery {
+/** Request with the size of the response that contains what is read. */
+interface SizedRequest extends ReadRequest {
   /** Called with the size of the result before it is read, as far as it is known. Throws if there is no room for it. */
   reserve(bytes: number): void
 }
 
-type ReadDeps = Pick<MailDeps, 'store' | 'now' | 'senderChecks' | 'resultWaitMs'>
+type ReadDeps = Pick<MailDeps, 'senderChecks' | 'resultWaitMs'>
 
-/** One message of this session with its parsed mail and sender checks. */
+/** The parsed mail of a message and its sender checks. */
 export async function readMail(
   deps: ReadDeps & Pick<MailDeps, 'parsed'>,
-  query: MailQuery,
-): Promise<{ message: Message; mail: Mail; checks: SenderChecks | undefined }> {
-  const { read: mail, ...rest } = await readWith(deps, query, deps.parsed)
-  return { ...rest, mail }
+  message: Message,
+  request: ReadRequest,
+): Promise<{ mail: Mail; checks: SenderChecks | undefined }> {
+  const { read: mail, checks } = await readWith(deps, message, request, deps.parsed)
+  return { mail, checks }
 }
 
 /** The same for a response in JSON. */
 export async function readMailJson(
   deps: ReadDeps & Pick<MailDeps, 'mailJson'>,
-  query: SizedQuery,
-): Promise<MailJson & { message: Message; checks: SenderChecks | undefined }> {
-  const { read, ...rest } = await readWith(deps, query, deps.mailJson)
-  return { ...rest, ...read }
+  message: Message,
+  request: SizedRequest,
+): Promise<MailJson & { checks: SenderChecks | undefined }> {
+  const { read, checks } = await readWith(deps, message, request, deps.mailJson)
+  return { ...read, checks }
 }
 
 type Reader<T> = (rawId: number, request: ParsedRequest) => Promise<T | undefined>
 
-async function readWith<T>(deps: ReadDeps, query: MailQuery, reader: Reader<T>) {
-  const message = await findMessage(deps, query.token, query.id, query.session)
+async function readWith<T>(
+  deps: ReadDeps,
+  message: Message,
+  request: ReadRequest,
+  reader: Reader<T>,
+) {
   const [read, checks] = await Promise.all([
-    readParsed(reader, message, query),
+    readParsed(reader, message, request),
     withTimeout(deps.resultWaitMs, deps.senderChecks(message)),
   ])
-  return { message, read, checks }
+  return { read, checks }
 }
 
 /** The parsed mail of this message; parses it if necessary. */
 async function readParsed<T>(
   reader: Reader<T>,
   { rawId, recipient: mailbox, size }: Message,
-  { client, signal, reserve }: Pick<MailQuery, 'client' | 'signal'> & Partial<SizedQuery>,
+  { client, signal, reserve }: ReadRequest & Partial<SizedRequest>,
 ): Promise<T> {
   const read = await reader(rawId, { client, mailbox, size, signal, ...(reserve && { reserve }) })
   if (!read) throw messageNotFound()
   return read
 }
 
-/** One message of this session with its raw bytes and envelope. */
+/** The raw bytes of a message and its envelope. */
 export async function readRawMail(
-  deps: Pick<MailDeps, 'store' | 'now' | 'largeReads'>,
-  { token, id, client, signal, reserve }: SizedQuery,
-): Promise<{ message: Message; raw: RawMail }> {
-  const message = await findMessage(deps, token, id)
-  const { rawId, recipient: mailbox, size } = message
+  deps: Pick<MailDeps, 'store' | 'largeReads'>,
+  { rawId, recipient: mailbox, size }: Message,
+  { client, signal, reserve }: SizedRequest,
+): Promise<RawMail> {
   reserve(size)
   const raw = await deps.largeReads.run(`raw ${rawId}`, { client, mailbox, size, signal }, () =>
     deps.store.readRaw(rawId),
   )
   if (!raw) throw messageNotFound()
-  return { message, raw }
+  return raw
 }
 
+/** `known`: the session, if it has just been read. */
 export async function findMessage(
   deps: Pick<MailDeps, 'store' | 'now'>,
   token: string,
@@ -97,26 +99,25 @@ export async function findMessage(
   return message
 }
 
-/** The same for the id of another session's message as for an unknown one. */
+/** The same for the id of a message of somebody else as for an unknown one. */
 function messageNotFound(): Problem {
-  return new Problem('message_not_found', 'id: this session has no such message.')
+  return new Problem('message_not_found', 'id: there is no such message.')
 }
 
 /** One attachment, by its index in readMail. Its position in the raw mail is known from the parse. */
 export async function readAttachment(
-  deps: Pick<MailDeps, 'store' | 'now' | 'parsed' | 'largeReads'>,
-  { reserve, ...query }: SizedQuery & { index: number },
+  deps: Pick<MailDeps, 'store' | 'parsed' | 'largeReads'>,
+  message: Message,
+  { index, reserve, ...request }: SizedRequest & { index: number },
 ): Promise<{ info: AttachmentInfo; bytes: Uint8Array }> {
-  const message = await findMessage(deps, query.token, query.id)
-  const mail = await readParsed(deps.parsed, message, query)
-  const info = mail.attachments[query.index]
+  const mail = await readParsed(deps.parsed, message, request)
+  const info = mail.attachments[index]
   if (!info) throw new Problem('not_found', 'index: this message has no such attachment.')
   reserve(info.size)
-  const { client, signal } = query
   const { position } = info
   const { rawId, recipient: mailbox, size } = message
-  const request = { client, mailbox, size, signal }
-  const bytes = await deps.largeReads.run(`part ${rawId} ${position.start}`, request, () =>
+  const turn = { ...request, mailbox, size }
+  const bytes = await deps.largeReads.run(`part ${rawId} ${position.start}`, turn, () =>
     decodePart(deps, rawId, position),
   )
   return { info, bytes }

@@ -127,3 +127,11 @@ export function parseResponse(data: string): TestResponse {
     body: isJson && text !== '' ? JSON.parse(text) : {},
   }
 }
+
+/** The path of a route with the values of its parameters. It cannot have an empty one. */
+export function pathWith(path: string, params: Record<string, string>): string {
+  return path.replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = encodeURIComponent((params[name] ?? '').toWellFormed())
+    return value === '' ? whole : value
+  })
+}

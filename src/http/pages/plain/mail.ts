@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isoTimestamp } from '../../../base/time.ts'
 import { attachmentRoute, rawMailRoute } from '../../../mail/api/downloads.ts'
 import { idField } from '../../../mail/api/schemas.ts'
-import { deleteMail, readMail } from '../../../mail/read/read-mail.ts'
+import { deleteMail, findMessage, readMail } from '../../../mail/read/read-mail.ts'
 import type { Message } from '../../../mail/rules/message.ts'
 import { typeName } from '../../../shared/attachment.ts'
 import { formatSize } from '../../../shared/format-size.ts'
@@ -170,9 +170,10 @@ export const plainMailRoutes = [
     path: '/plain/mail/{id}',
     input: Type.Object({ id: idField }),
     async respond({ id }, { deps, site, token, request: { client, signal, reserveSendBudget } }) {
-      const read = await readMail(deps, { token, id, client, signal: signal() })
+      const message = await findMessage(deps, token, id)
+      const read = await readMail(deps, message, { client, signal: signal() })
       reserveSendBudget(Math.min(read.mail.text?.length ?? 0, MAX_TEXT_CHARS))
-      return mailPage(site, { ...read, token })
+      return mailPage(site, { message, ...read, token })
     },
   }),
   mailboxRoute({
