@@ -74,12 +74,21 @@ export function memoryByProcess(root: number): Map<string, number> {
   const all = processTree(root, listProcesses())
   const sums = new Map<string, number>()
   for (const pid of all) {
-    const [, child] = /(\w[\w-]*)\/child\./.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? []
+    const [, child] = /(\w[\w-]*)\/child\./.exec(readIfRunning(pid, 'cmdline')) ?? []
     const name = pid === root ? 'main' : (child ?? 'other')
-    const kb = Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
-    sums.set(name, (sums.get(name) ?? 0) + kb / 1024)
+    const [, kb = 0] = /^Pss:\s+(\d+)/m.exec(readIfRunning(pid, 'smaps_rollup')) ?? []
+    sums.set(name, (sums.get(name) ?? 0) + Number(kb) / 1024)
   }
   return sums
+}
+
+/** A file of /proc; empty if the process has exited meanwhile. */
+function readIfRunning(pid: number | string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function processTree(root: number, all: ReadonlyMap<number, ProcessStat>): number[] {
@@ -98,17 +107,12 @@ function listProcesses(): Map<number, ProcessStat> {
 }
 
 function readStat(pid: string): ProcessStat | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // proc(5): the name is in parentheses and may contain spaces, so fields are counted after it.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    const [user, system, childUser, childSystem] = fields.slice(11, 15).map(Number)
-    const cpuTicks = (user ?? 0) + (system ?? 0) + (childUser ?? 0) + (childSystem ?? 0)
-    return { parent: Number(fields[1]), cpuTicks }
-  } catch {
-    // The process has exited meanwhile.
-    return undefined
-  }
+  const text = readIfRunning(pid, 'stat')
+  // proc(5): the name is in parentheses and may contain spaces, so fields are counted after it.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [user, system, childUser, childSystem] = fields.slice(11, 15).map(Number)
+  const cpuTicks = (user ?? 0) + (system ?? 0) + (childUser ?? 0) + (childSystem ?? 0)
+  return text === '' ? undefined : { parent: Number(fields[1]), cpuTicks }
 }
 
 /** Largest share of all cores that others may use during a measurement. */

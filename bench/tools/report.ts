@@ -156,6 +156,7 @@ export const PROGRAMS = [
   'webhooks',
   'parse',
   'start',
+  'memory',
   'soak',
 ]
 
