@@ -78,6 +78,8 @@ export default defineConfig({
     pool: 'forks',
     // More than cores: many tests wait for something.
     maxWorkers: 3,
+    // Tests that run concurrently wait for timeouts.
+    maxConcurrency: 12,
     // Files of a project share processes. Those of `page` share a browser, and a server unless they need their own.
     isolate: false,
     env: { NODE_COMPILE_CACHE },

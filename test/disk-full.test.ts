@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type App, startApp } from './kit/app/app.ts'
 import { checkMail, createSession, rawMail } from './kit/http/api-client.ts'
 import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
 import { connectSmtp } from './kit/smtp/smtp-client.ts'
 import { sha256, uniqueMail } from './kit/store/ledger.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 const ROOM = { MAYFLY_SESSION_MAX_MESSAGES: '100000', MAYFLY_SESSION_MAX_BYTES: '10GB' }
-const BOUND = { timeout: 10_000 }
 
 describe('no space for mail', () => {
   test('a full mail.db defers mail with 452, reads keep working, and freed space is used', async () => {
@@ -22,7 +22,7 @@ describe('no space for mail', () => {
     for (let sent = 0; (await app.mail(box.email)) === 250; sent += 1)
       expect(sent).toBeLessThan(10_000)
     const ready = () => fetch(`${app.url}/readyz`)
-    await vi.waitUntil(async () => (await ready()).status === 503, BOUND)
+    await waitUntil(async () => (await ready()).status === 503)
     expect(await (await ready()).text()).toMatch(/MAYFLY_MAIL_DB_MAX/)
 
     // Delete more than one: listing extracts codes, and the results are stored if there is space.
@@ -31,14 +31,14 @@ describe('no space for mail', () => {
       const remove = () => fetch(`${app.url}/api/delete-mail`, { method: 'POST', body })
       let status = 0
       // A deletion fails if it shares its commit with a write for which there is no space.
-      await vi.waitUntil(async () => {
+      await waitUntil(async () => {
         status = (await remove()).status
         return status !== 503
-      }, BOUND)
+      })
       expect(status, 'mail can be deleted from a full store').toBe(200)
     }
     // The free space is cached for 200 ms.
-    await vi.waitUntil(async () => (await app.mail(box.email)) === 250, BOUND)
+    await waitUntil(async () => (await app.mail(box.email)) === 250)
     expect((await ready()).status).toBe(200)
     await app.stop()
   })

@@ -209,10 +209,10 @@ async function killInTheMiddle(database: string) {
   const exit = once(child, 'exit')
   // A move begins with this table, and then creates the partitions of two months, before it copies any mail.
   const begun = "select 1 from pg_tables where schemaname = 'mail' and tablename = 'move'"
-  await waitUntil(async () => (await postgres.run(begun, database)).length > 0, 60_000)
+  await waitUntil(async () => (await postgres.run(begun, database)).length > 0)
   const holder = await blockSecondBatch(database)
   const blocked = `from pg_locks where locktype = 'advisory' and objid = 77 and not granted`
-  await waitUntil(async () => (await postgres.run(`select 1 ${blocked}`)).length > 0, 60_000)
+  await waitUntil(async () => (await postgres.run(`select 1 ${blocked}`)).length > 0)
   child.kill('SIGKILL')
   await exit
   await postgres.run(`select pg_terminate_backend(pid) ${blocked}`)

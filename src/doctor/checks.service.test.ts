@@ -14,7 +14,13 @@ import { evaluateStoreFault } from './rules/backend-rules.ts'
 import { runChecks } from './run-checks.ts'
 
 const NOON = new Date('2026-03-01T12:00:00Z')
-const TIMING = { ttlMs: 3_000, renewMs: 50, stopMarginMs: 100, retryMs: 20, stopTimeoutMs: 3_000 }
+const TIMING = {
+  ttlMs: 600_000,
+  renewMs: 50,
+  stopMarginMs: 100,
+  retryMs: 20,
+  stopTimeoutMs: 60_000,
+}
 
 interface Settings {
   folder: string

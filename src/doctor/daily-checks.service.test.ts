@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import { type CheckResult, failure, ok, skipped, warning } from '../base/check-result.ts'
 import type { LogFacts } from '../base/log/log.ts'
 import { checkIfDue, runChecksNow } from './daily-checks.ts'
@@ -123,7 +124,7 @@ test('checks are made on request whatever the last run says, and by one node at 
   const reported: string[] = []
   const report = ({ done, all }: { done: number; all: number }) => reported.push(`${done}/${all}`)
   const first = runChecksNow(depsOf(slow), signal, { report })
-  await vi.waitUntil(() => reported.length > 0)
+  await waitUntil(() => reported.length > 0)
   expect(await runChecksNow(depsOf(slow, mail.other), signal)).toBe(false)
   release.resolve(failure('gone', 'publish'))
   expect(await first).toBe(true)

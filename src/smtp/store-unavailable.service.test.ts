@@ -76,9 +76,9 @@ async function untilMailReply(wanted: RegExp): Promise<void> {
   const client = openClient(server.port)
   client.send('EHLO a.test\r\n')
   for (const code of [220, 250]) await expectReply(client, 'EHLO', code)
-  const until = performance.now() + 10_000
+  const until = performance.now() + 60_000
   for (let reply = ''; !wanted.test(reply); ) {
-    expect(performance.now(), `no ${wanted} within 10 s: ${reply}`).toBeLessThan(until)
+    expect(performance.now(), `no ${wanted} within 60 s: ${reply}`).toBeLessThan(until)
     await new Promise((resolve) => setTimeout(resolve, 20))
     client.send('RSET\r\nMAIL FROM:<>\r\n')
     await expectReply(client, 'RSET', 250)

@@ -13,7 +13,7 @@ import { countTurns } from '../../test/kit/mail/turns.ts'
 import { openPostgres, type Postgres } from '../../test/kit/store/postgres.ts'
 import { keyScope } from '../keys/emails/emails.ts'
 import { deliverNext } from './deliver.ts'
-import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
+import { localClient, openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 import { webhookBacklog } from './webhooks.ts'
 
 const SECOND = 1_000
@@ -65,10 +65,13 @@ for (const [engine, open] of [
       const id = await fixture.hook(keyId)
       const bad: Behaviour[] = [500, 'hang', 404, 'redirect', 'reset', 'garbage', 429, 'slow']
       const { state, received, close, open } = fixture.receiver
+      const [patient, hasty] = [fixture.deps.webhookClient, localClient(1_000)]
       for (const [at, behaviour] of bad.entries()) {
         await fixture.send(String(at))
         state.behaviour = behaviour
+        fixture.deps.webhookClient = hasty
         await fixture.run(id)
+        fixture.deps.webhookClient = patient
         // Dead for one attempt.
         await close()
         fixture.pass(31 * SECOND)

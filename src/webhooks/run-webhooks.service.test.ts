@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openPostgres, type Postgres } from '../../test/kit/store/postgres.ts'
 import { KEY } from '../../test/kit/store/shop-fixture.ts'
 import { waitUntil } from '../../test/kit/wait-until.ts'
@@ -182,7 +182,11 @@ test('new mail is delivered at once, and a stop waits for an attempt that ends s
   await fixture.send('3')
   node.wake()
   await delivered(3)
+  // The time that a stop gives to an attempt does not pass.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   for (const end of ends) await end()
+  vi.useRealTimers()
   ends = []
   const { pending, lastDelivery } = await fixture.read(id)
   expect([pending, lastDelivery?.messageId]).toStrictEqual([

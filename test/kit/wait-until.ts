@@ -1,6 +1,7 @@
 const POLL_MS = 5
 const MAX_POLL_MS = 50
-const TIMEOUT_MS = 30_000
+// Only a test that fails waits so long: a machine may stall for seconds.
+const TIMEOUT_MS = 60_000
 
 /** Polls until the condition holds, less often the longer it takes: many conditions cost a request or a process. */
 export async function waitUntil(

@@ -23,7 +23,7 @@ async function openAdmin(): Promise<Page> {
 async function assertFocused(page: Page, text: RegExp): Promise<void> {
   const check = async () =>
     expect(String(await page.evaluate('document.activeElement.innerText'))).toMatch(text)
-  await vi.waitFor(check, 10_000)
+  await vi.waitFor(check, 60_000)
 }
 
 test('the operator signs in, works and signs out; a wrong token is refused', async () => {

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   mailMany,
   opener,
@@ -12,6 +12,7 @@ import {
   waitForSubjects,
 } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 // Behind a proxy, so that rate limits apply to the browser.
 const { app, visitWithClock, newTab } = openPages({ MAYFLY_TRUST_PROXY: '127.0.0.1' })
@@ -158,7 +159,7 @@ describe('several messages', () => {
       async (page: Page) => {
         // Storage that the browser has not taken over yet is lost with the renderer, which is not ours to prove.
         const witness = await newTab(page, '/favicon.svg')
-        await vi.waitUntil(async () => (await pending(witness)) === (await pending(page)), 30_000)
+        await waitUntil(async () => (await pending(witness)) === (await pending(page)))
         const debug = await page.context().newCDPSession(page)
         const crashed = page.waitForEvent('crash')
         void debug.send('Page.crash').catch(() => undefined)
@@ -189,7 +190,7 @@ describe('several messages', () => {
       await page.getByRole('button', { name: 'Delete all' }).click()
       await page.getByText('Waiting for mail').waitFor()
       await page.clock.runFor(UNDO_MS)
-      await vi.waitUntil(() => sent === 2, 30_000)
+      await waitUntil(() => sent === 2)
       expect(String(await pending(page))).toMatch(
         /^\[\{"token":"[\w-]+","ids":\[\d+\]\},\{"token":"[\w-]+","ids":\[[\d,]+\],"upToId":\d+\}\]$/,
       )
@@ -206,7 +207,7 @@ describe('several messages', () => {
       })
       const after = await leave(page)
       await waitForSubjects(app(), token, [])
-      await vi.waitUntil(async () => (await pending(after)) === '', 30_000)
+      await waitUntil(async () => (await pending(after)) === '')
       deleted.resolve()
       await after.getByText('Waiting for mail').waitFor()
       expect(await after.evaluate('rowsSeen'), 'a deleted message was listed again').toBe(0)

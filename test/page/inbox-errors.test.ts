@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mailboxOf, opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
 import { OWN_SERVER, openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, allow } = openPages(OWN_SERVER)
 
@@ -47,7 +48,7 @@ describe('without a live stream', () => {
     })
     await page.goto(app().url)
     for (const count of [1, 2]) {
-      await vi.waitUntil(() => tries === count, { timeout: 30_000 })
+      await waitUntil(() => tries === count)
       await page.clock.fastForward(10_000)
     }
     await page.getByText('Checking every 5 seconds').waitFor()
@@ -64,7 +65,7 @@ test('the page reconnects to a stopping server after its retry time, without an 
     await (tries <= 3 ? route.fulfill(response) : route.continue())
   })
   await page.goto(app().url)
-  await vi.waitUntil(() => tries === 4, { timeout: 30_000 })
+  await waitUntil(() => tries === 4)
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'By the fourth' }))
   await row(page, 'By the fourth').waitFor()

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   mailboxOf,
   mailMany,
@@ -9,6 +9,7 @@ import {
   waitForSubjects,
 } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, visitWithClock } = openPages()
 const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
@@ -93,7 +94,7 @@ test('in the list the first tab stop skips to it, / searches, x selects, Delete 
   await page.keyboard.press('Control+j')
   expect(await page.evaluate('document.activeElement.id')).toBe('messages')
   await page.keyboard.press('n')
-  await vi.waitUntil(async () => (await mailboxOf(page)).email !== email, 30_000)
+  await waitUntil(async () => (await mailboxOf(page)).email !== email)
 })
 
 test('j and k move to the next message, Enter moves the focus into it, u, Esc and Back return to its row; ? lists the shortcuts, and they can be turned off permanently', async () => {

@@ -42,8 +42,10 @@ test('a row shows the beginning of the text and attachments; a search covers sen
     ['', [welcome, 'Sign in', 'Menu']],
   ] as const) {
     await page.getByRole('searchbox').fill(words)
-    await vi.waitFor(async () =>
-      expect(await page.locator('.mail-subject').allTextContents(), words).toStrictEqual(found),
+    const subjects = page.locator('.mail-subject')
+    await vi.waitFor(
+      async () => expect(await subjects.allTextContents(), words).toStrictEqual(found),
+      60_000,
     )
   }
 })

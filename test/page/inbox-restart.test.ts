@@ -1,10 +1,11 @@
 import type { Browser } from 'playwright-core'
-import { beforeAll, test, vi } from 'vitest'
+import { beforeAll, test } from 'vitest'
 import { startApp, WITHOUT_POLLING } from '../kit/app/app.ts'
 import { freeServicePorts } from '../kit/app/service-process.ts'
 import { sharedBrowser } from '../kit/page/browser.ts'
 import { plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
 import { tempFolder } from '../kit/store/stores.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 let browser: Browser
 beforeAll(async () => {
@@ -59,7 +60,7 @@ test('a stream without heartbeats is considered dead and reopened, one beside wh
   await row(page, 'By the same stream').waitFor()
   if (streams !== 1) throw new Error(`${streams} streams`)
   await page.clock.fastForward(10_500)
-  await vi.waitUntil(() => streams === 2, { timeout: 30_000 })
+  await waitUntil(() => streams === 2)
   await app.mail(email, plainMail({ subject: 'By the second stream' }))
   await row(page, 'By the second stream').waitFor()
   await page.close()

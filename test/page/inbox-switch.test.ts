@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   mailMany,
   opener,
@@ -10,6 +10,7 @@ import {
   waitForSubjects,
 } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages()
 
@@ -31,7 +32,7 @@ async function deleteAndLeave(page: Page) {
 async function newAddress(page: Page): Promise<void> {
   const before = await address(page).innerText()
   await page.keyboard.press('n')
-  await vi.waitUntil(async () => (await address(page).innerText()) !== before, 30_000)
+  await waitUntil(async () => (await address(page).innerText()) !== before)
   await page.getByText('Waiting for mail').waitFor()
 }
 
@@ -75,13 +76,10 @@ test('a failed deletion is retried in its own mailbox', async () => {
   await page.route('**/api/delete-mail', (route) => route.abort())
   const { token } = await deleteAndLeave(page)
   const again = page.getByRole('button', { name: 'Try now' })
-  await vi.waitUntil(
-    async () => {
-      await page.clock.runFor(10_000)
-      return await again.isVisible()
-    },
-    { timeout: 60_000 },
-  )
+  await waitUntil(async () => {
+    await page.clock.runFor(10_000)
+    return await again.isVisible()
+  })
   await newAddress(page)
   await page.unroute('**/api/delete-mail')
   await again.click()
@@ -111,7 +109,7 @@ describe('many addresses', () => {
         }
       }),
     )
-    await vi.waitUntil(() => made.length === NEW, 30_000)
+    await waitUntil(() => made.length === NEW)
     const stored = (await storedMailboxes(page)).map(({ email }) => email)
     expect(made.filter((email) => !stored.includes(email))).toStrictEqual([])
     for (const tab of [page, other]) await tab.getByText(`${NEW} more addresses`).waitFor()

@@ -7,6 +7,7 @@ import { enterKey, makeRequests } from '../kit/page/views/key.ts'
 import { program } from '../kit/programs/programs.ts'
 import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
 import { FAKE_SHOP } from '../kit/shop/shop-client.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, newTab, allow } = openPages(FAKE_SHOP)
 let ring: KeyRing
@@ -108,7 +109,7 @@ describe('a key', () => {
     const secret = (await region.locator('.key-shown').textContent()) ?? ''
     expect(secret).toMatch(/^mf_live_/)
     expect(secret).not.toBe(key.secret)
-    await vi.waitUntil(async () => await region.evaluate((one) => one.matches(':focus')), 5_000)
+    await waitUntil(async () => await region.evaluate((one) => one.matches(':focus')))
     await region.getByRole('button', { name: 'Copy: your key' }).click()
     await region.getByRole('button', { name: 'Copied: your key' }).waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret)
@@ -182,7 +183,7 @@ describe('the last 30 days', () => {
       expect(after).toMatchObject({ isFull: true, colour: await swatch() })
       expect(after.room).toBeLessThan(before.room)
       expect(after.colour).not.toBe(before.colour)
-    }, 10_000)
+    }, 60_000)
   })
 
   test('are visible with forced colors', async () => {

@@ -218,7 +218,7 @@ test('the selected language applies at once, takes precedence over the browserâ€
   await failed
   await vi.waitFor(async () => {
     expect(await page.getByLabel('Language').inputValue()).toBe('en')
-  })
+  }, 60_000)
   expect(await page.getByRole('heading', { name: 'Messages' }).isVisible()).toBeTruthy()
   await page.getByLabel('Language').selectOption('fr')
   await page.getByLabel('Langue').selectOption('ar')

@@ -97,6 +97,6 @@ test('attachments that may be harmful are marked; all are named by their type, s
   await page.getByRole('button', { name: 'Save all' }).click()
   await vi.waitFor(
     () => expect(names.sort()).toStrictEqual(['a.png', 'fake.png', 'terms.pdf']),
-    30_000,
+    60_000,
   )
 })

@@ -1,8 +1,9 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
 import { htmlMail, newsletterMail, textMail } from '../kit/page/mails.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit } = openPages()
 
@@ -169,9 +170,9 @@ test('the message alone is printed, HTML or text, by our button, by the keys, an
     if (subject === 'News') await page.frameLocator('.mail-frame').getByText('well').waitFor()
     await page.getByRole('button', { name: 'Print' }).click()
     const count = () => page.evaluate('printed.length')
-    await vi.waitUntil(async () => (await count()) === 1, 30_000)
+    await waitUntil(async () => (await count()) === 1)
     await page.keyboard.press('Control+p')
-    await vi.waitUntil(async () => (await count()) === 2, 30_000)
+    await waitUntil(async () => (await count()) === 2)
     for (const [text, sandbox] of (await page.evaluate('printed.splice(0)')) as string[][]) {
       const lines = text?.split('\n').filter((line) => line !== '') ?? []
       expect([...lines.slice(0, 3), ...lines.slice(4)]).toStrictEqual([

@@ -16,7 +16,7 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   ])
   await other.waitForURL('**/livez?from-a-link')
   await other.evaluate(`console.warn('a word from there')`)
-  await vi.waitFor(() => expect(seen.complaints.join()).toMatch(/a word from there/))
+  await vi.waitFor(() => expect(seen.complaints.join()).toMatch(/a word from there/), 60_000)
   expect(seen.requested).toContain(`${app().url}/livez?from-a-link`)
 })
 

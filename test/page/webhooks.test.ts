@@ -1,11 +1,12 @@
 import type { Page } from 'playwright-core'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openReceiver } from '../kit/http/webhook-receiver.ts'
 import { PHONE } from '../kit/page/browser.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 import { enterKey } from '../kit/page/views/key.ts'
 import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, allow } = openPages({ MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' })
 let ring: KeyRing
@@ -43,13 +44,12 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   const [one] = receiver.received
   new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
   await app().mail('page@pool.test')
-  await vi.waitUntil(() => receiver.received.length === 2, 10_000)
+  await waitUntil(() => receiver.received.length === 2)
   await confirm('Deliver again')
-  await vi.waitUntil(() => receiver.received.length === 3, 10_000)
+  await waitUntil(() => receiver.received.length === 3)
   await confirm('Roll secret')
-  await vi.waitUntil(
+  await waitUntil(
     async () => (await section.locator('.secret-sample code').textContent()) !== secret,
-    10_000,
   )
   await section.getByText('Deliveries').click()
   await section.getByRole('columnheader', { name: 'Result' }).waitFor()
@@ -59,7 +59,7 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   await page.setViewportSize(PHONE)
   await checkAccessibility(page)
   await confirm('Delete webhook')
-  await vi.waitUntil(async () => (await section.locator('details').count()) === 0, 10_000)
+  await waitUntil(async () => (await section.locator('details').count()) === 0)
 
   allow({ complaint: /403/ })
   await section.getByLabel('Endpoint URL').fill('https://10.0.0.1/')

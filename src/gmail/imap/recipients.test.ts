@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { isSuperlinear } from '../../../test/kit/mail/growth.ts'
 import type { Address } from '../../base/address.ts'
 import { candidates, coversAllAliases, readFields, selectRecipients } from './recipients.ts'
 
@@ -98,13 +99,10 @@ describe('HELO names and comments in Received are ignored', () => {
 })
 
 test('parsing takes linear time', () => {
-  for (const piece of ['(', '"', '<', 'a@b,', ',', '<a', '("', '\\', ' \r\n ', 'x: ']) {
-    const value = piece.repeat(200_000 / piece.length)
-    const startedAt = process.cpuUsage().user
-    candidatesOf(`To: ${value}`)
-    candidatesOf(`Received: ${value}`)
-    // Quadratic time would take seconds.
-    expect(process.cpuUsage().user - startedAt).toBeLessThan(1_000_000)
+  const pieces = ['(', '"', '<', 'a@b,', ',', '<a', '("', '\\', ' \r\n ', 'x: ']
+  for (const header of ['To', 'Received']) {
+    const read = (value: string) => candidatesOf(`${header}: ${value}`)
+    expect(pieces.filter((piece) => isSuperlinear(read, piece, 200_000))).toEqual([])
   }
 })
 

@@ -9,10 +9,16 @@ import {
 import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
 
 let server: TestServer
+/** For requests that never end. Its timeout is longer than a machine stalls, and tests wait for it concurrently. */
+let hasty: TestServer
 beforeAll(async () => {
-  server = await openTestServer({ requestTimeoutMs: 600 })
+  server = await openTestServer({ requestTimeoutMs: 600_000 })
+  hasty = await openTestServer({ requestTimeoutMs: 7_500 })
 })
-afterAll(() => server.stop())
+afterAll(async () => {
+  await server.stop()
+  await hasty.stop()
+})
 
 const GET = 'GET /api/domains HTTP/1.1\r\nHost: x\r\n'
 const POST = 'POST /api/create-session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
@@ -135,7 +141,7 @@ describe('unusual HTTP is served', () => {
   })
 })
 
-describe('408: a request must be complete within the timeout', () => {
+describe.concurrent('408: a request must be complete within the timeout', () => {
   for (const [name, bytes] of [
     ['no data', ''],
     ['an incomplete request line', 'GET /api/dom'],
@@ -144,7 +150,7 @@ describe('408: a request must be complete within the timeout', () => {
     ['an incomplete chunk', `${POST}${CHUNKED}5\r\nab`],
   ] as const) {
     test(name, async () => {
-      const response = parseResponse(await sendRaw(server.port, bytes))
+      const response = parseResponse(await sendRaw(hasty.port, bytes))
       expect(response.status).toBe(408)
       expect(response.body['code']).toBe('timeout')
       expect(problemFault(response)).toBeUndefined()
@@ -154,7 +160,7 @@ describe('408: a request must be complete within the timeout', () => {
   test('sending single bytes does not extend the timeout', async () => {
     const received = await new Promise<string>((resolve) => {
       let all = ''
-      const socket = connect(server.port, '127.0.0.1')
+      const socket = connect(hasty.port, '127.0.0.1')
       const drip = setInterval(() => socket.write('X'), 50)
       socket.write(`${GET}X-A: `)
       socket.on('data', (chunk) => {
@@ -170,7 +176,7 @@ describe('408: a request must be complete within the timeout', () => {
   })
 })
 
-describe('a request refused before it is complete', () => {
+describe.concurrent('a request refused before it is complete', () => {
   const tooLong = 99_999_999
   for (const [name, bytes, expected] of [
     ['a Content-Length above the limit', `${OPEN_POST}Content-Length: ${tooLong}\r\n\r\nx`, 413],
@@ -187,7 +193,7 @@ describe('a request refused before it is complete', () => {
     ['an unknown path', `GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx`, 404],
   ] as const) {
     test(`${name}: ${expected} and no second response`, async () => {
-      const received = await sendRaw(server.port, bytes)
+      const received = await sendRaw(hasty.port, bytes)
       const response = parseResponse(received)
       expect(response.status).toBe(expected)
       expect(problemFault(response)).toBeUndefined()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeWaiterCounts, openMemoryBus } from '../../bus/memory.ts'
 import { keyedTopic, type MailboxId, POOL } from '../rules/session.ts'
 import { openSharedPolls, type PollSource, pollUntil } from './shared-poll.ts'
@@ -232,16 +232,21 @@ describe('pollUntil', () => {
   })
 
   test('starts the last poll when the time is up', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { source, polls } = countingSource()
     const calls: [number, boolean][] = []
-    await pollUntil(
+    const polling = pollUntil(
       openSharedPolls<number>(silentBus),
-      { ...source, seconds: 0.01 },
+      { ...source, seconds: 55 },
       async (n, isLast) => {
         calls.push([n, isLast])
         return isLast ? n : undefined
       },
     )
+    while (calls.length === 0) await new Promise(setImmediate)
+    vi.advanceTimersByTime(55_000)
+    await polling
     expect(calls).toStrictEqual([
       [1, false],
       [2, true],

@@ -16,7 +16,7 @@ import { openStepScheduler } from '../../mail/read/step-scheduler.ts'
 import { POOL } from '../../mail/rules/session.ts'
 import { EMPTY_MAIL } from '../../shared/mail.ts'
 import type { ShopStore, Store } from '../../store/store.ts'
-import { openWebhookClient } from '../client.ts'
+import { openWebhookClient, type WebhookClient } from '../client.ts'
 import { deliverNext, type NextStep } from '../deliver.ts'
 import { openEvents } from '../event.ts'
 import { pauseReason, type Webhook } from '../rules.ts'
@@ -125,6 +125,12 @@ interface Parses {
   error: Error | undefined
 }
 
+/** For receivers on loopback. */
+export function localClient(timeoutMs: number): WebhookClient {
+  const allowed = { hosts: [], ranges: ['127.0.0.1'] }
+  return openWebhookClient({ allowed, dnsServers: [], timeoutMs })
+}
+
 function openDeps({ store, shop, now, logged, parses }: Parts) {
   const parser = inlineParser(async () => {
     parses.count += 1
@@ -132,7 +138,6 @@ function openDeps({ store, shop, now, logged, parses }: Parts) {
     return EMPTY_MAIL
   })
   const parse = openParseOnce({ store, parser })
-  const allowed = { hosts: [], ranges: ['127.0.0.1'] }
   return {
     store,
     shop,
@@ -142,7 +147,7 @@ function openDeps({ store, shop, now, logged, parses }: Parts) {
     now,
     random: () => 0.5,
     installationSecret: new Uint8Array(32).fill(7),
-    webhookClient: openWebhookClient({ allowed, dnsServers: [], timeoutMs: 1_000 }),
+    webhookClient: localClient(60_000),
     log: { warn() {}, error: (_facts: object, text: string) => void logged.push(text) },
   }
 }

@@ -17,6 +17,28 @@ export function isSuperlinear(
   return [1, 2, 3].every(() => growth(read, piece, longest) > MAX_GROWTH)
 }
 
+/**
+ * True if the work takes more than `factor` times the CPU time of the reference, which measures the speed of the machine. As
+ * above, it must do so three times.
+ */
+export async function isSlowerThan(
+  factor: number,
+  reference: () => unknown,
+  work: () => unknown,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const [workMs, referenceMs] = [await asyncCpuMs(work), await asyncCpuMs(reference)]
+    if (workMs <= factor * Math.max(referenceMs, STEP_MS)) return false
+  }
+  return true
+}
+
+async function asyncCpuMs(work: () => unknown): Promise<number> {
+  const before = process.threadCpuUsage()
+  await work()
+  return cpuMsSince(before)
+}
+
 function growth(read: (text: string) => unknown, piece: string, longest: number): number {
   const whole = piece.repeat(Math.ceil(longest / piece.length)).slice(0, longest)
   const wholeMs = cpuMs(() => read(whole))
@@ -32,6 +54,10 @@ function growth(read: (text: string) => unknown, piece: string, longest: number)
 function cpuMs(work: () => unknown): number {
   const before = process.threadCpuUsage()
   work()
+  return cpuMsSince(before)
+}
+
+function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before)
   return (user + system) / 1_000
 }

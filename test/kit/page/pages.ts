@@ -131,6 +131,7 @@ async function newVisit(
   traffic: () => Traffic,
 ): Promise<Omit<Visit, 'key'>> {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(60_000)
   recordTraffic(context, traffic)
   const page = await context.newPage()
   let reusable = true

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newMail } from '../../../../test/kit/store/fixture.ts'
+import { waitUntil } from '../../../../test/kit/wait-until.ts'
 import { StoreUnavailable } from '../../../base/problem.ts'
 import { evaluatePostgres } from '../../../doctor/rules/backend-rules.ts'
 import { mailForTests } from '../testing/mail-for-tests.ts'
@@ -24,12 +25,7 @@ const isUnavailable = (error: unknown) => error instanceof StoreUnavailable
 
 /** Polls until the fault is as expected; the store refreshes it every half second. */
 async function untilFault(isExpected: (reason: string | undefined) => boolean) {
-  for (let attempts = 0; attempts < 500; attempts += 1) {
-    const reason = (await db.fixture.store.storageFault())?.reason
-    if (isExpected(reason)) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  expect.fail('the fault did not change')
+  await waitUntil(async () => isExpected((await db.fixture.store.storageFault())?.reason))
 }
 
 describe('a commit with durability off', () => {
