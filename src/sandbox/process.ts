@@ -32,6 +32,11 @@ interface JobOutcome<Result> {
 }
 
 const POLL_MS = 50
+/**
+ * Most CPU time that counts for one poll. If a virtual machine stalls, its pause is CPU time of whatever it was running, and the
+ * next poll comes late as well: a mail must not be given up for that.
+ */
+const MAX_POLL_CPU_MS = 2 * POLL_MS
 /** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
 
@@ -126,23 +131,31 @@ function runJob<Job extends object, Result extends { kind: string }>(
   job: Job,
   limits: JobLimits,
 ): Promise<JobOutcome<Result>> {
-  const before = usageOf(child)
-  let latest = before
+  let latest = usageOf(child)
+  const isMeasured = latest !== undefined
+  let cpuMs = 0
   const startedAt = performance.now()
+  const addUsage = () => {
+    const now = usageOf(child)
+    if (!now || !latest) return
+    cpuMs += Math.min(now.cpuMs - latest.cpuMs, MAX_POLL_CPU_MS)
+    latest = now
+  }
   return new Promise((resolve) => {
     const finish = (outcome: Result | ChildLost) => {
       clearInterval(watch)
       child.off('message', finish)
       child.off('exit', died)
       const elapsedMs = performance.now() - startedAt
-      latest = usageOf(child) ?? latest
+      addUsage()
       if (outcome.kind === 'lost') child.kill('SIGKILL')
-      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : elapsedMs })
+      resolve({ outcome, cpuMs: isMeasured ? cpuMs : elapsedMs })
     }
     const died = () => finish({ kind: 'lost', reason: 'died' })
     const watch = setInterval(() => {
-      latest = usageOf(child) ?? latest
-      const reason = exceededLimit(limits, performance.now() - startedAt, before, latest)
+      addUsage()
+      const used = { cpuMs, memoryMb: latest?.memoryMb ?? 0 }
+      const reason = exceededLimit(limits, performance.now() - startedAt, used)
       if (reason) finish({ kind: 'lost', reason })
     }, POLL_MS)
     child.on('message', finish)
@@ -159,13 +172,10 @@ function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
 function exceededLimit(
   { cpuMs, wallMs, memoryMb }: JobLimits,
   elapsedMs: number,
-  before: Usage | undefined,
-  now: Usage | undefined,
+  used: Usage,
 ): 'too slow' | 'too large' | undefined {
-  if (elapsedMs > wallMs) return 'too slow'
-  if (!now || !before) return undefined
-  if (now.cpuMs - before.cpuMs > cpuMs) return 'too slow'
-  return now.memoryMb > memoryMb ? 'too large' : undefined
+  if (elapsedMs > wallMs || used.cpuMs > cpuMs) return 'too slow'
+  return used.memoryMb > memoryMb ? 'too large' : undefined
 }
 
 /** Resource usage of a process so far. */

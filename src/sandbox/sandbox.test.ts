@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { ParseJob, ParseResult } from '../mime/parser.ts'
@@ -167,6 +168,35 @@ test('when the queue is full, the owner with the most requests loses its last on
 })
 
 const isRoot = process.getuid?.() === 0
+
+// As another user, the child is the process that was started.
+test.runIf(isRoot)('a stall of the machine is not counted as CPU time of a job', async () => {
+  const pool = open({ children: 1, limits: { cpuMs: 400 } })
+  const before = childrenOf(process.pid)
+  await parse(pool, LETTER, by('ann'))
+  const [pid = ''] = childrenOf(process.pid).filter((child) => !before.includes(child))
+  const { cpuMs: idleMs } = usageOf(pid)
+  const slow = parse(pool, 'take 600 ms', by('ann'))
+  while (usageOf(pid).cpuMs <= idleMs) await new Promise(setImmediate)
+  // As if the machine stalled: no poll until the child has responded and sleeps.
+  const timer = new Int32Array(new SharedArrayBuffer(4))
+  for (let used = usageOf(pid); used.state !== 'S' || used.cpuMs < 600; used = usageOf(pid)) {
+    Atomics.wait(timer, 0, 0, 20)
+  }
+  expect((await slow).kind).toBe('mail')
+})
+
+function childrenOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')
+}
+
+function usageOf(pid: string): { state: string; cpuMs: number } {
+  const [state = '', ...fields] = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return { state, cpuMs: (Number(fields[10]) + Number(fields[11])) * 10 }
+}
+
 const source = (path: string) => new URL(path, import.meta.url).href
 
 /** What a program finds out that parses a mail as this user, and its child about signals. */

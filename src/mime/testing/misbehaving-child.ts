@@ -14,6 +14,10 @@ const commands: Record<string, (rest: string) => Result | Promise<Result>> = {
   spin() {
     for (;;) Math.random()
   },
+  'take 600 ms'() {
+    while (process.cpuUsage().user < 600_000) Math.random()
+    return { kind: 'mail', mail: EMPTY_MAIL }
+  },
   stall: () => new Promise(() => {}),
   die() {
     process.kill(process.pid, 'SIGKILL')
