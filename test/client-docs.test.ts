@@ -70,7 +70,10 @@ function start(command: string, args: string[], env: Record<string, string> = {}
       output += chunk
     })
   }
-  const ended = once(child, 'close').then(() => ({ status: child.exitCode, output }))
+  const ended = once(child, 'close').then(() => {
+    const { exitCode: status, signalCode: signal } = child
+    return { status, signal, output }
+  })
   return { output: () => output, ended }
 }
 
@@ -103,6 +106,27 @@ test('the Vitest test passes', async () => {
   const { status, output } = await run(process.execPath, args, { NO_COLOR: '1' })
   expect(status, output).toBe(0)
   expect(output).toMatch(/^ +Tests +1 passed/m)
+  expect(leftBehind()).toStrictEqual([])
+})
+
+test('startMayfly refuses unknown settings, issues a key, stops twice, and leaves nothing after a signal', async () => {
+  writeFileSync(
+    join(folder.path, 'kit.mjs'),
+    `import { startMayfly } from '@mayfly-mail/mayfly/test'
+    await startMayfly({ MAYFLY_SMTP_PROT: '25' }).catch((error) => console.log(error.message))
+    const mayfly = await startMayfly({ key: true })
+    const mailbox = await new mayfly.client.constructor(mayfly).createMailbox()
+    console.log((await mayfly.client.emails({ to: mailbox.email })).emails)
+    await mayfly.stop()
+    await mayfly.stop()
+    await startMayfly()
+    console.log('started')
+    process.kill(process.pid, 'SIGINT')
+    setInterval(() => {}, 1_000)`,
+  )
+  const { signal, output } = await run(process.execPath, ['kit.mjs'])
+  const lines = ['Invalid settings:', '  MAYFLY_SMTP_PROT: unknown setting', '[]', 'started', '']
+  expect([signal, output]).toStrictEqual(['SIGINT', lines.join('\n')])
   expect(leftBehind()).toStrictEqual([])
 })
 

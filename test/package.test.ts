@@ -20,7 +20,11 @@ import { DISK, tempFolder } from './kit/store/stores.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const NAME = '@mayfly-mail/mayfly'
-const NODE_24 = '24.20.0'
+/** Options that make ours report another version. */
+const OLD_NODE = [
+  '--import',
+  "data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '20.1.0' } })",
+]
 
 const folder = tempFolder(DISK)
 // Child processes run as another user.
@@ -56,19 +60,19 @@ function leafOf(pid: number): number {
 const pathWith = (...folders: string[]) => [...folders, process.env['PATH']].join(':')
 
 /** Kept with the other packages. */
-function node24(): string {
+function nodeOf(version: string): string {
   const name = `node-${process.platform}-${process.arch}`
-  const cache = join(ROOT, 'node_modules/.cache/node-24')
+  const cache = join(ROOT, `node_modules/.cache/node-${version.slice(0, 2)}`)
   const program = join(cache, `node_modules/${name}/bin/node`)
   if (!existsSync(program)) {
-    npm(process.execPath, ['npm', 'install', '--prefix', cache, `${name}@${NODE_24}`])
+    npm(process.execPath, ['npm', 'install', '--prefix', cache, `${name}@${version}`])
   }
   return program
 }
 
 for (const [major, find] of [
   ['26', () => process.execPath],
-  ...(LONG ? [['24', node24] as const] : []),
+  ...(LONG ? [['24', () => nodeOf('24.20.0')] as const] : []),
 ] as const) {
   describe(`on Node.js ${major}`, () => {
     const prefix = join(folder.path, `global-${major}`)
@@ -119,14 +123,33 @@ for (const [major, find] of [
 
 test('on an older Node.js it names the version that it needs, and not npm start', () => {
   const bin = join(installed, `node_modules/${NAME}/bin/mayfly.js`)
-  const old = "Object.defineProperty(process, 'versions', { value: { node: '20.1.0' } })"
-  const options = ['--import', `data:text/javascript,${encodeURIComponent(old)}`]
-  const { status, stderr } = spawnSync(process.execPath, [...options, bin], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync(process.execPath, [...OLD_NODE, bin], { encoding: 'utf8' })
   expect([status, stderr]).toStrictEqual([
     1,
     'mayfly needs Node.js 24 or newer, and this is 20.1.0.\n',
   ])
 })
+
+// Which exports of Node.js it imports is checked before the first line runs, so only an older one can tell.
+for (const [version, options, find] of [
+  ['20.1.0', OLD_NODE, () => process.execPath],
+  ...(LONG ? [['20.20.2', [], () => nodeOf('20.20.2')] as const] : []),
+] as const) {
+  test(`programs on Node.js ${version} get an error that names the version`, () => {
+    const program = `
+      for (const name of ['${NAME}', '${NAME}/test'])
+        await import(name)
+          .then(({ startMayfly }) => startMayfly({}))
+          .catch(({ message }) => console.log(message))`
+    writeFileSync(join(installed, 'old.mjs'), program)
+    const { stdout, stderr } = spawnSync(find(), [...options, 'old.mjs'], {
+      cwd: installed,
+      encoding: 'utf8',
+    })
+    const line = `Mayfly needs Node.js 24 or newer, and this is ${version}.\n`
+    expect([stdout, stderr]).toStrictEqual([line.repeat(2), ''])
+  })
+}
 
 test('it has types for what it exports', () => {
   const program = (settings: string) => `
@@ -154,11 +177,13 @@ test('a program can start and stop it, and keeps its own stack traces', () => {
     const mayfly = await startMayfly(settings)
     console.log((await fetch(\`http://127.0.0.1:\${mayfly.httpPort}/readyz\`)).status)
     await mayfly.stop()
+    await mayfly.stop()
     console.log(Error.prepareStackTrace === prepareStackTrace)`
   writeFileSync(join(installed, 'program.mjs'), program)
   const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], {
     cwd: installed,
     encoding: 'utf8',
+    timeout: 30_000,
   })
   expect([status, stdout, stderr]).toStrictEqual([0, '200\ntrue\n', ''])
 })

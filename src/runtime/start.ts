@@ -37,7 +37,7 @@ interface Service {
   httpPort: number
   smtpPort: number
   listDomains: Store['listDomains']
-  /** Drains the adapters for MAYFLY_DRAIN, closes them, and then everything they use. */
+  /** Drains the adapters for MAYFLY_DRAIN, closes them, and then everything they use. May be called again. */
   stop(): Promise<void>
 }
 
@@ -57,11 +57,12 @@ export async function startService(config: Config, options: StartOptions): Promi
   const closers: Closer[] = []
   try {
     const { drain, ...parts } = await startParts(config, { ...options, closers })
+    let stopped: Promise<void> | undefined
     return {
       ...parts,
-      async stop() {
-        await drain()
-        await closeAll(closers)
+      stop() {
+        stopped ??= drain().then(() => closeAll(closers))
+        return stopped
       },
     }
   } catch (error) {

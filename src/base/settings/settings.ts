@@ -8,6 +8,8 @@ import { type ParseValue, redactPasswords } from './values.ts'
 export interface SettingSource {
   env: Record<string, string | undefined>
   file: Record<string, unknown>
+  /** Also in `env`, if their names start with MAYFLY_. */
+  rejectsUnknown?: boolean
 }
 
 /** One line of `mayfly config`. */
@@ -139,7 +141,7 @@ export function settingReader(source: SettingSource) {
     },
     /** Throws one error that names every invalid setting. */
     throwIfInvalid() {
-      const all = [...problems, ...unknownSettings(source.file, known)]
+      const all = [...problems, ...unknownSettings(source, known)]
       if (all.length > 0) throw new SettingsError(all)
     },
   }
@@ -186,10 +188,16 @@ export function fileValue(value: unknown): string {
 }
 
 /** An unknown name in the file is a typo. In the environment it may belong to another program. */
-function unknownSettings(file: SettingSource['file'], known: ReadonlySet<string>): string[] {
-  return Object.keys(file)
-    .filter((name) => !known.has(name))
-    .map((name) => `${name}: unknown setting in ${FILE}`)
+function unknownSettings(
+  { env, file, rejectsUnknown }: SettingSource,
+  known: ReadonlySet<string>,
+): string[] {
+  const unknown = (names: string[]) => names.filter((name) => !known.has(name))
+  const given = rejectsUnknown ? Object.keys(env).filter((name) => /^MAYFLY_/.test(name)) : []
+  return [
+    ...unknown(Object.keys(file)).map((name) => `${name}: unknown setting in ${FILE}`),
+    ...unknown(given).map((name) => `${name}: unknown setting`),
+  ]
 }
 
 function parseFile(content = '{}'): SettingSource['file'] {
