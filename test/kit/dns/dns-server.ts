@@ -9,11 +9,15 @@ const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 }
 /** A name server on loopback that serves the zone and records the queries. */
 export async function openDnsServer(zone: Zone) {
   const asked: string[] = []
+  const ids = new Set<string>()
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = readQuestion(query)
     const key = `${type} ${name}`
-    asked.push(key)
+    // A client that waits too long, as on a machine that stalls, sends its query again.
+    const id = `${query.readUInt16BE(0)} ${key}`
+    if (!ids.has(id)) asked.push(key)
+    ids.add(id)
     const found = zone[key]
     if (found === 'silence') return
     const reply = typeof found === 'string' ? CODES[found] : found ? 0 : missing(zone, name)

@@ -189,7 +189,7 @@ export function testAccountAt(port: number, changes: Partial<AccountOptions> = {
     deleteAfterFetch: false,
     ...changes,
     timing: {
-      commandTimeoutMs: 5_000,
+      commandTimeoutMs: 60_000,
       retryMs: { lost: 5, throttled: 40, login: 20, longest: 40 },
       ...changes.timing,
     },
