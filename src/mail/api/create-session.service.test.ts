@@ -54,6 +54,11 @@ describe('200', () => {
     })
   }
 
+  test('a domain can be chosen by its name, ignoring case', async () => {
+    const { body } = await post(url, { domain: 'Pool.TEST' })
+    expect(String(body['email'])).toMatch(/@pool\.test$/)
+  })
+
   test('the maximum ttl without a key is seven days', async () => {
     const { body } = await post(url, { ttl: '604800' })
     const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
@@ -108,6 +113,9 @@ describe('400', () => {
     ['ssl.admin', { prefix: 'ssl.admin' }, 'reserved_prefix'],
     ['an unknown domain', { domain_id: '99' }, 'unknown_domain'],
     ['domain 0', { domain_id: '0' }, 'unknown_domain'],
+    ['an unknown domain name', { domain: 'other.test' }, 'unknown_domain'],
+    ['a domain name that is none', { domain: 'box.test@' }, 'unknown_domain'],
+    ['domain and domain_id', { domain_id: '1', domain: 'box.test' }, 'invalid_parameter'],
     ['a domain id that is not a number', { domain_id: '1;--' }, 'invalid_parameter'],
     ['a ttl of 59 seconds', { ttl: '59' }, 'invalid_parameter'],
     ['a ttl above the maximum without a key', { ttl: '604801' }, 'invalid_parameter'],

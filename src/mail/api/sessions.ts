@@ -56,6 +56,9 @@ export const createSessionRoute = route({
       }),
     ),
     domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
+    domain: Type.Optional(
+      Type.String({ description: 'The name of a domain from /api/domains, instead of domain_id.' }),
+    ),
     ttl: ttlField,
     use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
     gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
@@ -99,6 +102,7 @@ export const createSessionRoute = route({
     const { session, token } = await createSession(deps, {
       prefix: input.prefix,
       domainId: input.domain_id,
+      domain: input.domain,
       ttl: input.ttl,
       useGmail: input.use_gmail,
       gmailAuto: input.gmail_auto,

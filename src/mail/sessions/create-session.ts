@@ -1,4 +1,4 @@
-import { joinAddress, type MailDomain } from '../../base/address.ts'
+import { joinAddress, type MailDomain, parseHost } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
@@ -17,6 +17,8 @@ type CreateSessionDeps = Pick<
 interface SessionRequest {
   prefix?: string | undefined
   domainId?: number | undefined
+  /** The name of a mail domain, instead of its id. */
+  domain?: string | undefined
   ttl?: number | undefined
   useGmail?: boolean | undefined
   gmailAuto?: boolean | undefined
@@ -31,6 +33,9 @@ export async function createSession(
   deps: CreateSessionDeps,
   request: SessionRequest,
 ): Promise<{ session: Session; token: string }> {
+  if (request.domainId !== undefined && request.domain !== undefined) {
+    throw new Problem('invalid_parameter', 'domain: cannot be combined with domain_id.')
+  }
   const prefix = request.prefix === undefined ? undefined : parsePrefix(request.prefix)
   const { domain, accountId, addresses } = await addressSource(deps, request, prefix)
   const keyed = request.keyId !== undefined
@@ -70,14 +75,18 @@ async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
 
 async function addressSource(
   deps: CreateSessionDeps,
-  { useGmail, gmailAuto, gmailId, domainId }: SessionRequest,
+  { useGmail, gmailAuto, gmailId, domainId, domain: domainName }: SessionRequest,
   prefix: string | undefined,
 ): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
     const request = { auto: gmailAuto ?? false, gmailId, domainId, prefix }
     return { domain: undefined, ...(await deps.aliasAccounts.findAliases(request)) }
   }
-  const domain = chooseDomain(await sessionDomains(deps), domainId, deps.randomBytes)
+  const domains = await sessionDomains(deps)
+  const domain =
+    domainName === undefined
+      ? chooseDomain(domains, domainId, deps.randomBytes)
+      : domainNamed(domains, domainName)
   const isRandom = prefix === undefined
   const locals = isRandom ? randomNames(deps.randomBytes) : [prefix]
   const addresses = Iterator.from(locals).map((local) => {
@@ -105,6 +114,13 @@ function chooseDomain(
     throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
   }
   throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
+}
+
+function domainNamed(domains: readonly MailDomain[], text: string): MailDomain {
+  const wanted = parseHost(text)
+  const domain = domains.find(({ name }) => name === wanted)
+  if (domain) return domain
+  throw new Problem('unknown_domain', 'domain: no active domain has this name.')
 }
 
 interface AddressSource {
