@@ -39,6 +39,8 @@ const POLL_MS = 50
 const MAX_POLL_CPU_MS = 2 * POLL_MS
 /** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
+// By default V8 lets young objects take 96 MB, most of it garbage, before it collects them. Parsing takes no longer with 12.
+const SEMI_SPACE_MB = 4
 
 /** The program of a child, which calls serveJobs. */
 export interface ChildProgram {
@@ -57,6 +59,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   const { command, argv, options } = launchCommand(childIsolation(), [
     process.execPath,
     `--max-old-space-size=${HEAP_MB}`,
+    `--max-semi-space-size=${SEMI_SPACE_MB}`,
     '--disallow-code-generation-from-strings',
     '--permission',
     ...readablePaths([new URL('./', script), ...folders]).map((path) => `--allow-fs-read=${path}`),

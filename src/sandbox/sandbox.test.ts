@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
+import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { ParseJob, ParseResult } from '../mime/parser.ts'
 import { childIsolation, type Isolation } from './isolation.ts'
@@ -165,6 +166,16 @@ test('when the queue is full, the owner with the most requests loses its last on
   await pool.close()
   expect(await Promise.all([running, waiting[0], newcomer])).toEqual(Array(3).fill('shutting_down'))
   expect(await codeOf(parse(pool, LETTER, by('bob')))).toBe('shutting_down')
+})
+
+test('a child without a job ends after a while, and another one takes its place', async () => {
+  const pool = open({ idleMs: 20 })
+  const count = async () => {
+    const outcome = await parse(pool, 'count', by('ann'))
+    return outcome.kind === 'mail' && outcome.mail.text
+  }
+  expect(await count()).toBe('1')
+  await waitUntil(async () => (await count()) === '1')
 })
 
 const isRoot = process.getuid?.() === 0

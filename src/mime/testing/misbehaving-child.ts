@@ -8,6 +8,8 @@ import type { ParseJob, ParseResult } from '../parser.ts'
 
 type Result = ParseResult | JobFailed
 
+let count = 0
+
 // A child that executes a mail that starts with one of these commands, and returns the body of any other. It does not load the
 // parser, so it starts quickly.
 const commands: Record<string, (rest: string) => Result | Promise<Result>> = {
@@ -32,6 +34,10 @@ const commands: Record<string, (rest: string) => Result | Promise<Result>> = {
     const hoard: Buffer[] = []
     while (hoard.length < 80) hoard.push(Buffer.alloc(10 * 1024 * 1024, 1))
     return new Promise(() => {})
+  },
+  count() {
+    count += 1
+    return { kind: 'mail', mail: { ...EMPTY_MAIL, text: String(count) } }
   },
   throw() {
     return { kind: 'failed', location: 'Error at a test' }
