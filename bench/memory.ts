@@ -23,9 +23,9 @@ import {
 // How much memory does the service take when idle, at most during a burst, and when that is over?
 
 const ROUNDS = quick ? 1 : 3
-const IDLE_SECONDS = quick ? 1 : 5
+const IDLE_SECONDS = quick ? 1 : 15
 const REST_SECONDS = quick ? 2 : 40
-const SAMPLE_MS = 100
+const SAMPLE_MS = 200
 const CLIENTS = 20
 const MAILS_PER_CLIENT = quick ? 15 : 150
 /** Each client has one mailbox per this number of mails. */

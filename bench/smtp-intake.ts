@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   reportHeader('SMTP intake', 'smtp-intake', against)
   say(
     `- Settings: ${ROUNDS} rounds of about ${SECONDS} s per server, alternating; smtp-source on the same machine; HTML mail that compresses 3:1 (4 KB) or 4:1 (50 KB); one recipient`,
-    '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, SQLite with an fsync before each 250, and as many SMTP threads as by default; also with one.',
+    '- sink: `node:net`, discards. mayfly: `bin/mayfly.js serve`, SQLite with an fsync before each 250, with an SMTP thread per core, at most 3; also with one, the default on two cores.',
     '- Postfix: queue file fsynced before each 250, then delivered to a maildir. Delivery lags behind the 250, so both rates are reported; CPU is measured until the last delivery. With mayfly a mail can be read at its 250. smtp-server: discards, and delays each greeting by 100 ms.',
     '- CPU: user and system seconds of the server, including threads and child processes, per 1,000 mails.',
   )

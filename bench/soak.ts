@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -29,8 +28,8 @@ const WARM_MINUTES = 10
 const ENV = {
   ...TRUST_LOOPBACK,
   MAYFLY_POOL_TTL: '5m',
-  MAYFLY_SMTP_THREADS: String(Math.min(availableParallelism(), 4)),
-  MAYFLY_HTTP_THREADS: String(Math.min(availableParallelism(), 4)),
+  MAYFLY_SMTP_THREADS: 'auto',
+  MAYFLY_HTTP_THREADS: 'auto',
 }
 
 /** Heap of a thread, in bytes. */

@@ -153,7 +153,7 @@ function httpConfig({ setting }: SettingReader) {
       'MAYFLY_HTTP_THREADS',
       threads(4),
       'auto',
-      'number of HTTP threads; auto: one per core, at most 4',
+      'number of HTTP threads; auto: one less than cores, from 1 to 4',
     ),
     baseUrl: setting(
       'MAYFLY_BASE_URL',

@@ -31,7 +31,7 @@ export function smtpConfig({ setting, check }: SettingReader) {
       'MAYFLY_SMTP_THREADS',
       threads(3),
       'auto',
-      'number of SMTP threads; auto: one per core, at most 3',
+      'number of SMTP threads; auto: one less than cores, from 1 to 3',
     ),
     hostname: setting(
       'MAYFLY_SMTP_HOSTNAME',

@@ -184,12 +184,12 @@ export function quoted(given: string): string {
   return JSON.stringify(clear.length > 100 ? `${clear.slice(0, 100)}…` : clear)
 }
 
-/** A number of threads; auto: as many as cores, up to a limit. */
+/** A number of threads; auto: one less than cores, which leaves one to the writers, up to a limit. */
 export function threads(most: number): (given: string) => number {
   const count = integer(1, 64)
   // Several threads share a port with SO_REUSEPORT, which Node supports on Linux but not on macOS.
   const cores = process.platform === 'linux' ? availableParallelism() : 1
-  return (given) => (given === 'auto' ? Math.min(cores, most) : count(given))
+  return (given) => (given === 'auto' ? Math.max(1, Math.min(cores - 1, most)) : count(given))
 }
 
 export const port = integer(0, 65_535)
