@@ -106,7 +106,8 @@ function isForeignDomain(word: string, domain: string): boolean {
   return named !== domain && !domain.endsWith(`.${named}`)
 }
 
-const COUNTRIES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+// Created on demand: its data takes 4 MB.
+let countries: Intl.DisplayNames | undefined
 // The endings that people recognise. With all of them, names such as Node.js would be domains.
 const ENDINGS = new Set(
   (
@@ -134,6 +135,11 @@ function isEnding(label: string): boolean {
   return (
     ENDINGS.has(word) ||
     ENDINGS.has(latin) ||
-    (/^[a-z]{2}$/.test(latin) && COUNTRIES.of(latin.toUpperCase()) !== undefined)
+    (/^[a-z]{2}$/.test(latin) && isCountry(latin.toUpperCase()))
   )
+}
+
+function isCountry(code: string): boolean {
+  countries ??= new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+  return countries.of(code) !== undefined
 }

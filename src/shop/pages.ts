@@ -132,10 +132,10 @@ export const fakePayRoutes = [
         entry: 'shop/pay.tsx',
         content: () => html`<main id="main" lang="en" dir="ltr">
 <h1>Test payment</h1>
-${testNotice(ENGLISH)}
+${testNotice(localeOf('en'))}
 <section class="panel">
 <h2>${order.plan.name}</h2>
-${price(order.plan, ENGLISH)}
+${price(order.plan, localeOf('en'))}
 <p class="soft">Order <code>${id}</code></p>
 ${outcomes(order)}
 </section>
@@ -157,8 +157,6 @@ ${outcomes(order)}
     },
   }),
 ]
-
-const ENGLISH = localeOf('en')
 
 function outcomes({ id, state, plan }: Order): Markup {
   const button = (outcome: string, label: string) =>
