@@ -2,6 +2,7 @@ import { openLog } from '../base/log/open-log.ts'
 import { redactPasswords } from '../base/settings/values.ts'
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
 import type { Config } from './config.ts'
+import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { type StartOptions, startService } from './start.ts'
 import { storeFolder } from './stores.ts'
 import { descriptorLimit, limitConnections } from './system.ts'
@@ -44,6 +45,7 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
   terminal.write(`${lines.join('\n')}\n`)
   for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
 
+  releaseMemoryWhenIdle()
   await stopRequested
   log.info({}, 'shutting down: completing mail in progress')
   await service.stop()

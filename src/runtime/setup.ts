@@ -7,6 +7,7 @@ import { openMemoryBus } from '../bus/memory.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import { NO_BLOCKING } from '../mail/blocking.ts'
 import type { Config } from './config.ts'
+import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { serve } from './ports.ts'
 import { openMailStore } from './stores.ts'
 
@@ -83,6 +84,7 @@ interface ThreadCommands {
 
 export function serveMain(commands: ThreadCommands): void {
   if (!parentPort) return
+  releaseMemoryWhenIdle()
   serve(parentPort, {
     ...commands,
     metrics: readMetrics,

@@ -7,6 +7,7 @@ import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts
 import { openMailWriter } from '../store/sqlite/mail-store.ts'
 import { openVersions } from '../store/sqlite/mailbox-cache.ts'
 import { openShopWriter } from '../store/sqlite/shop-store.ts'
+import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { type PortRequest, type PortResponse, portResponse, serve } from './ports.ts'
 
 // A thread that owns the only writable connection to mail.db or to shop.db. Tests open a writer in their own thread.
@@ -94,6 +95,7 @@ export function openWriter(setup: WriterSetup & { ports: readonly MessagePort[] 
 
 if (parentPort) {
   const writer = openWriter(workerData)
+  releaseMemoryWhenIdle()
   serve(parentPort, {
     ready: () => true,
     metrics: readMetrics,
