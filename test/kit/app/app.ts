@@ -38,7 +38,9 @@ export async function startApp({
     },
     file: {},
   })
-  const config = { ...read, http: { ...read.http, ...forTests } }
+  // A machine may stall for seconds: only tests of the deadline set a short one.
+  const http = { ...read.http, parseDeadlineMs: 120_000, ...forTests }
+  const config = { ...read, http }
   const shared = makeClock()
   const clock = openClock(shared)
   if (at) clock.move(Math.round((at.getTime() - Date.now()) / 1_000))

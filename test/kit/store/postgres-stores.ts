@@ -14,12 +14,15 @@ const LIMITS = {
   maxMailBytes: 1_000,
 }
 const DAY = 86_400_000
+/** Longer than a machine stalls. */
+const PATIENT = { statementMs: 60_000, waitMs: 60_000 }
 export const MAIL_OPTIONS = {
   limits: LIMITS,
   ledgerKey: LEDGER_KEY,
   poolMs: DAY,
   operatorMs: 30 * DAY,
   connections: 3,
+  ...PATIENT,
   // Two tables per day: creating sixty days of them would take most of a test's time.
   aheadDays: 1,
 }
@@ -169,7 +172,7 @@ function mailEngine(more: Partial<PostgresMailOptions>): Engine<Store> {
 }
 
 const SHOP: Engine<ShopStore> = {
-  open: (url) => openPostgresShop({ url, connections: 3 }),
+  open: (url) => openPostgresShop({ url, connections: 3, ...PATIENT }),
   idle: idleShop,
   empty: EMPTY_SHOP,
   clear: EMPTY_SHOP,

@@ -35,12 +35,13 @@ export interface ConnectionOptions {
   connections?: number
   /** Statement timeout; default 10 s. */
   statementMs?: number
+  /** How long we wait for a connection, and the server for the next statement of a transaction; default 5 s. Only tests set it. */
+  waitMs?: number
 }
 
 const STATEMENT_MS = 10_000
 // A node that hangs inside a transaction holds locks that others wait for.
-const IDLE_IN_TRANSACTION_MS = 5_000
-const CONNECT_MS = 5_000
+const WAIT_MS = 5_000
 const CLOSE_MS = 2_000
 const INT8 = 20
 
@@ -54,13 +55,14 @@ export function openConnections({
   url,
   connections = 4,
   statementMs = STATEMENT_MS,
+  waitMs = WAIT_MS,
 }: ConnectionOptions): Connections {
   const { connectionString, pooled } = readUrl(url)
   const session = {
     connectionString,
-    connectionTimeoutMillis: CONNECT_MS,
+    connectionTimeoutMillis: waitMs,
     // Later than the server's own timeout, because this one closes the connection.
-    query_timeout: statementMs + CONNECT_MS,
+    query_timeout: statementMs + waitMs,
     fallback_application_name: 'mayfly',
   }
   const clients = new Clients({
@@ -74,12 +76,12 @@ export function openConnections({
     allowExitOnIdle: true,
     pipeline: true,
     types: NUMBERS,
-    ...(pooled ? {} : settingsOf(statementMs)),
+    ...(pooled ? {} : settingsOf(statementMs, waitMs)),
   })
   // A lost idle connection is replaced when needed; a lost one in use fails its query.
   clients.on('error', () => {})
   clients.on('connect', (client) => client.on('error', () => {}))
-  const begin = pooled ? beginPooled(statementMs) : BEGIN
+  const begin = pooled ? beginPooled(statementMs, waitMs) : BEGIN
   const durability = watchDurability(session)
   const checked = new WeakSet<PoolClient>()
 
@@ -129,23 +131,23 @@ export function openConnections({
   }
 }
 
-function settingsOf(statementMs: number) {
+function settingsOf(statementMs: number, waitMs: number) {
   return {
     // Compiling a statement takes longer than any of ours runs: 240 to 400 ms for a mail to 100 addresses.
     options: '-c jit=off',
     statement_timeout: statementMs,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: waitMs,
   }
 }
 
 // Each statement sees what was committed before it: after waiting for a lock it sees what the other transaction wrote.
 const BEGIN = 'begin isolation level read committed'
 // PgBouncer assigns a connection per transaction, so settings must end with it.
-function beginPooled(statementMs: number): string {
+function beginPooled(statementMs: number, waitMs: number): string {
   return `${BEGIN};
     set local jit = off;
     set local statement_timeout = ${statementMs};
-    set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+    set local idle_in_transaction_session_timeout = ${waitMs}`
 }
 
 async function transact<T>(
