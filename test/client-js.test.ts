@@ -1,19 +1,22 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type MailEvent,
   Mayfly,
   MayflyError,
   MayflyTimeoutError,
+  verifyWebhook,
 } from '../clients/js/src/mayfly.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
+import { openTcpProxy } from './kit/http/tcp-proxy.ts'
+import { openReceiver } from './kit/http/webhook-receiver.ts'
 import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
+import { waitUntil } from './kit/wait-until.ts'
 
 let app: AppWithKeys
 let mayfly: Mayfly
 beforeAll(async () => {
-  app = await startAppWithKeys()
+  app = await startAppWithKeys({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
   mayfly = new Mayfly({ url: app.url })
 })
 afterAll(() => app.stop())
@@ -188,6 +191,74 @@ test('messages, read and attachment return what was received', async () => {
   const message = await mailbox.read(listed ?? 0)
   expect(message.attachments.map(({ filename }) => filename)).toStrictEqual(['r.pdf'])
   expect([...(await mailbox.attachment(message, 0))]).toStrictEqual([0, 1, 2, 255])
+  expect(new TextDecoder().decode(await mailbox.raw(message))).toMatch(/\r\nAAEC\/w==\r\n--b--/)
+  const names = (await mailbox.headers(message)).map(({ name }) => name.toLowerCase())
+  expect(names.slice(-3)).toStrictEqual(['from', 'subject', 'content-type'])
+})
+
+test('delete takes a message or several', async () => {
+  const mailbox = await mayfly.createMailbox()
+  for (const subject of ['one', 'two', 'three']) await send(mailbox.email, { subject })
+  const [last, ...others] = await mailbox.messages()
+  expect.assert(last)
+  expect(await mailbox.delete(last)).toBe(1)
+  expect(codeOf(await caught(mailbox.delete(last)))).toBe('message_not_found')
+  expect(await mailbox.delete([last.id, ...others])).toBe(2)
+  expect(await mailbox.delete([])).toBe(0)
+  expect(await mailbox.messages()).toStrictEqual([])
+})
+
+test('a mailbox declared with await using ends with its block', async () => {
+  let token = ''
+  {
+    await using mailbox = await mayfly.createMailbox()
+    token = mailbox.token
+  }
+  expect(codeOf(await caught(mayfly.openMailbox(token)))).toBe('invalid_token')
+  await using ended = await mayfly.createMailbox()
+  await ended.end()
+})
+
+test('domains lists what createMailbox can be given', async () => {
+  const { domains, gmail_accounts: accounts } = await mayfly.domains()
+  expect(domains.map(({ domain }) => domain).sort()).toStrictEqual(['box.test', 'pool.test'])
+  expect(accounts).toStrictEqual([])
+})
+
+test('webhooks are created, tested, listed and deleted, and usage counts what they deliver', async () => {
+  const key = await app.ring.issue()
+  const keyed = new Mayfly({ url: app.url, apiKey: key.secret })
+  const mailbox = await keyed.createMailbox()
+  const receiver = await openReceiver()
+  onTestFinished(receiver.close)
+  const webhook = await keyed.webhooks.create({ url: receiver.url, to: mailbox.email })
+  const { id, secret } = webhook
+
+  expect((await keyed.webhooks.test(id)).status).toBe(200)
+  const [{ headers = {}, body = '' } = {}] = receiver.received
+  const event = await verifyWebhook({ headers, body, secret })
+  expect.assert(event.type === 'webhook.test')
+  expect(event.data.webhook_id).toBe(id)
+
+  await send(mailbox.email, CODE)
+  await waitUntil(() => receiver.received.length === 2)
+  const delivered = receiver.received[1]
+  expect.assert(delivered)
+  const received = await verifyWebhook({ ...delivered, secret })
+  expect.assert(received.type === 'message.received')
+  expect([received.data.code, received.data.address]).toStrictEqual(['493027', mailbox.email])
+  await waitUntil(async () => (await keyed.webhooks.deliveries(id)).length === 1)
+  expect((await keyed.usage()).used).toBe(1)
+
+  await keyed.webhooks.replay(id, { since_id: 0 })
+  await waitUntil(() => receiver.received.length === 3)
+  expect((await keyed.webhooks.rollSecret(id)).secret).not.toBe(secret)
+  expect((await keyed.webhooks.enable(id)).state).toBe('active')
+  expect((await keyed.webhooks.read(id)).url).toBe(receiver.url)
+  expect((await keyed.webhooks.list()).map((one) => one.id)).toStrictEqual([id])
+  await keyed.webhooks.delete(id)
+  expect(codeOf(await caught(keyed.webhooks.read(id)))).toBe('webhook_not_found')
+  expect(codeOf(await caught(mayfly.webhooks.list()))).toBe('invalid_key')
 })
 
 test('extend moves the expiry, a token opens the mailbox again, and end deletes it', async () => {
@@ -205,7 +276,7 @@ test('extend moves the expiry, a token opens the mailbox again, and end deletes 
 })
 
 test('events resume after a lost connection without a gap, and end with the mailbox', async () => {
-  const proxy = await openTcpProxy()
+  const proxy = await openTcpProxy(app.httpPort)
   const mailbox = await new Mayfly({ url: proxy.url }).createMailbox()
   await send(mailbox.email, { subject: 'before' })
   const events = mailbox.events()
@@ -266,27 +337,4 @@ async function caught(promise: Promise<unknown>): Promise<Error> {
 
 function codeOf(error: Error): string | undefined {
   return error instanceof MayflyError ? error.code : `${error}`
-}
-
-/** In front of the service. */
-async function openTcpProxy() {
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(app.httpPort, '127.0.0.1')
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => [client, upstream].map((one) => one.destroy()))
-    }
-    client.pipe(upstream).pipe(client)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const cut = () => {
-    for (const socket of sockets) socket.destroy()
-  }
-  onTestFinished(() => {
-    cut()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
 }

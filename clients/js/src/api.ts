@@ -1,5 +1,15 @@
 // Generated from the schemas of the routes by build/api-types.ts.
 
+export type Domain = { id: number; domain: string }
+
+export type GmailAccount = { id: number; email: string }
+
+export type Domains = {
+  status: 'success'
+  domains: Domain[]
+  gmail_accounts: GmailAccount[]
+}
+
 export type Session = {
   status: 'success'
   email: string
@@ -107,11 +117,106 @@ export type Email = {
 
 export type EmailGroup = { address?: string; emails: Email[] }
 
+export type Usage = {
+  status: 'success'
+  plan: string
+  label: string
+  prefix: string
+  state: string
+  requests: number
+  used: number
+  remaining: number
+  per_day: number | null
+  used_today: number
+  remaining_today: number | null
+  resets_at: string
+  resets_at_iso: string
+  expires_at: string | null
+  expires_at_iso: string | null
+  days: { date: string; requests: number }[]
+}
+
+export type NewWebhook = {
+  id: string
+  url: string
+  state: 'active' | 'failing' | 'paused' | 'disabled'
+  reason: string | null
+  to: string | null
+  from: string | null
+  subject: string | null
+  created_at: string
+  created_at_iso: string
+  last_delivery_at: string | null
+  last_delivery_at_iso: string | null
+  last_message_id: number | null
+  next_attempt_at: string | null
+  next_attempt_at_iso: string | null
+  gap_since: string | null
+  gap_since_iso: string | null
+  backlog: number | null
+  old_secret_until: string | null
+  old_secret_until_iso: string | null
+  secret: string
+}
+
+export type Webhook = {
+  id: string
+  url: string
+  state: 'active' | 'failing' | 'paused' | 'disabled'
+  reason: string | null
+  to: string | null
+  from: string | null
+  subject: string | null
+  created_at: string
+  created_at_iso: string
+  last_delivery_at: string | null
+  last_delivery_at_iso: string | null
+  last_message_id: number | null
+  next_attempt_at: string | null
+  next_attempt_at_iso: string | null
+  gap_since: string | null
+  gap_since_iso: string | null
+  backlog: number | null
+  old_secret_until: string | null
+  old_secret_until_iso: string | null
+}
+
+export type Delivery = {
+  message_id: number
+  attempt: number
+  status: number | null
+  error: string | null
+  ms: number
+  attempted_at: string
+  attempted_at_iso: string
+}
+
+export type DeliveryOutcome = { status: number | null; error: string | null; ms: number }
+
+export type Confirmation = { status: 'success'; message: string }
+
 /** The successful response of each route. */
 export interface ApiResponses {
+  'GET /api/domains': Domains
   'POST /api/create-session': Session
   'GET /api/check-mail': MessageList
   'GET /api/read-mail': { status: 'success'; message: Message }
+  'POST /api/delete-mail': { status: 'success'; message: string; deleted: number }
   'POST /api/extend-session': Session
   'GET /emails': EmailGroup[]
+  'GET /usage': Usage
+  'POST /webhooks': { status: 'success'; webhook: NewWebhook }
+  'GET /webhooks': { status: 'success'; webhooks: Webhook[] }
+  'GET /webhooks/{id}': { status: 'success'; webhook: Webhook }
+  'GET /webhooks/{id}/deliveries': { status: 'success'; deliveries: Delivery[] }
+  'POST /webhooks/{id}/test': { status: 'success'; delivery: DeliveryOutcome }
+  'POST /webhooks/{id}/replay': { status: 'success'; webhook: Webhook }
+  'POST /webhooks/{id}/roll-secret': {
+    status: 'success'
+    secret: string
+    old_secret_until: string
+    old_secret_until_iso: string
+  }
+  'POST /webhooks/{id}/enable': { status: 'success'; webhook: Webhook }
+  'POST /webhooks/{id}/delete': Confirmation
 }

@@ -1,28 +1,42 @@
-import type { EmailGroup, MessageList, Session } from './api.ts'
+import type { Domains, EmailGroup, MessageList, Session, Usage } from './api.ts'
 import type { Filter } from './events.ts'
 import { Mailbox } from './mailbox.ts'
 import {
   type ApiRequest,
   type CallOptions,
   type Connection,
-  MayflyError,
   readBody,
   request,
   requestJson,
   startDeadline,
+  withKey,
 } from './request.ts'
+import { Webhooks } from './webhooks.ts'
 
-export type { Link, Message, MessageSummary as Summary } from './api.ts'
+export type {
+  Delivery,
+  DeliveryOutcome,
+  Domains,
+  Header,
+  Link,
+  Message,
+  MessageSummary as Summary,
+  NewWebhook,
+  Usage,
+  Webhook,
+} from './api.ts'
 export type { Filter, MailEvent } from './events.ts'
 export type {
   CodeAndLink,
   LinkOptions,
   ListOptions,
   Mailbox,
-  WaitOptions,
+  MessageRef,
 } from './mailbox.ts'
 export { type CallOptions, MayflyError, MayflyTimeoutError } from './request.ts'
+export type { WaitOptions } from './wait.ts'
 export { verifyWebhook, type WebhookEvent, type WebhookRequest } from './webhook.ts'
+export type { WebhookOptions, Webhooks } from './webhooks.ts'
 
 // Options and fields have the names of the API.
 
@@ -32,7 +46,7 @@ export type Email = EmailGroup['emails'][number] & { address: string }
 export interface MayflyOptions {
   /** For example `http://localhost:8080`. */
   url: string | URL
-  /** For `emails()`, which also returns the mail of mailboxes created with it. */
+  /** For `emails()`, which also returns the mail of mailboxes created with it, `usage()` and `webhooks`. */
   apiKey?: string | undefined
   fetch?: typeof fetch
 }
@@ -62,6 +76,7 @@ export interface EmailsOptions extends Filter, CallOptions {
 
 /** A Mayfly service. */
 export class Mayfly {
+  readonly webhooks: Webhooks
   readonly #connection: Connection
 
   constructor({ url, apiKey, fetch: send = fetch }: MayflyOptions) {
@@ -69,6 +84,7 @@ export class Mayfly {
     if (!base.pathname.endsWith('/')) base.pathname += '/'
     // Browsers require that fetch is called as a function of its own.
     this.#connection = { url: base, apiKey, fetch: (...args) => send(...args) }
+    this.webhooks = new Webhooks(this.#connection)
   }
 
   async createMailbox({
@@ -97,16 +113,26 @@ export class Mayfly {
     return new Mailbox(this.#connection, { ...found, token })
   }
 
+  /** The mail domains and Gmail accounts that `createMailbox` may be given by `id`. */
+  async domains(options: CallOptions = {}): Promise<Domains> {
+    const wanted = { path: 'api/domains' }
+    return await requestJson<Domains>(this.#connection, wanted, startDeadline(options))
+  }
+
+  /** The used and remaining requests of the key. Free. */
+  async usage(options: CallOptions = {}): Promise<Usage> {
+    const wanted = withKey(this.#connection, { path: 'usage' })
+    return await requestJson<Usage>(this.#connection, wanted, startDeadline(options))
+  }
+
   /** One page of the mail that the key can read, newest first. The next page, if `cursor` is set, is another request of the plan. */
   async emails({ timeout, signal, ...params }: EmailsOptions = {}): Promise<{
     emails: Email[]
     cursor: string | undefined
   }> {
-    const { apiKey } = this.#connection
-    if (!apiKey) throw new MayflyError('emails() needs an apiKey', { code: 'invalid_key' })
     const { wait = 0 } = params
     const deadline = startDeadline({ timeout: timeout ?? 30_000 + wait * 1_000, signal })
-    const wanted = { path: 'emails', params: { ...params }, headers: { apikey: apiKey } }
+    const wanted = withKey(this.#connection, { path: 'emails', params: { ...params } })
     const response = await request(this.#connection, wanted, deadline)
     const groups = await readBody(
       this.#connection,

@@ -85,6 +85,12 @@ export interface ApiRequest {
   headers?: Record<string, string>
 }
 
+/** For what needs a key. */
+export function withKey({ apiKey }: Connection, wanted: ApiRequest): ApiRequest {
+  if (!apiKey) throw new MayflyError('This needs an apiKey', { code: 'invalid_key' })
+  return { ...wanted, headers: { ...wanted.headers, apikey: apiKey } }
+}
+
 const RETRIED = [429, 503]
 
 /** Sends a request until it is answered: 429 and 503 are retried when the server says so, if there is time. */

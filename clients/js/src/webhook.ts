@@ -1,24 +1,30 @@
 import type { Link } from './api.ts'
 import { MayflyError } from './request.ts'
 
-/** The body of a webhook. */
-export interface WebhookEvent {
-  type: string
-  timestamp: string
-  data: {
+/** The data of each type of event. */
+interface WebhookData {
+  'message.received': {
     id: number
     address: string
     from: string
     to: string
     subject: string
     date: string
+    date_iso: string
     code: string | null
     links: Link[]
+    /** Some links were left out, because the event would be too long. */
+    links_truncated?: true
     size: number
     attachments: number
-    [field: string]: unknown
   }
+  'webhook.test': { webhook_id: string }
 }
+
+/** The body of a webhook. */
+export type WebhookEvent = {
+  [Type in keyof WebhookData]: { type: Type; timestamp: string; data: WebhookData[Type] }
+}[keyof WebhookData]
 
 export interface WebhookRequest {
   /** The body as received, before any JSON parser. */

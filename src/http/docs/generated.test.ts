@@ -7,7 +7,8 @@ test('docs/api.md matches the routes', async () => {
   await expect(apiMarkdown(documentedRoutes)).toMatchFileSnapshot('../../../docs/api.md')
 })
 
-const CLIENT_PATHS = /^\/(api\/(create-session|check-mail|read-mail|extend-session)|emails)$/
+const CLIENT_PATHS =
+  /^\/(api\/(domains|create-session|check-mail|read-mail|delete-mail|extend-session)|emails|usage|webhooks(\/.*)?)$/
 
 test('clients/js/src/api.ts matches the responses of the routes', async () => {
   const used = documentedRoutes.filter(({ path }) => CLIENT_PATHS.test(path))
