@@ -29,6 +29,7 @@ import { mcpConfig } from '../mcp/settings.ts'
 import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
 import { webhookConfig } from '../webhooks/settings.ts'
+import { type MemoryLimits, memoryLimits, memorySize } from './memory.ts'
 
 /** Deeply frozen, and can be posted to a thread. */
 export type Config = ReturnType<typeof readConfig>['config']
@@ -37,8 +38,9 @@ export type Config = ReturnType<typeof readConfig>['config']
 export function readConfig(source: SettingSource) {
   const read = settingReader(source)
   const general = { ...storeConfig(read), ...generalConfig(read) }
-  const http = httpConfig(read)
-  const smtp = smtpConfig(read)
+  const { memory } = general
+  const http = httpConfig(read, memory)
+  const smtp = smtpConfig(read, memory)
   const sessions = sessionConfig(read)
   const keyed = keyedApiConfig(read)
   const { baseUrl } = http
@@ -122,6 +124,14 @@ function generalConfig({ setting, secret }: SettingReader) {
       'info',
       'minimum level of log messages: debug, info, warn or error',
     ),
+    memory: memoryLimits(
+      setting(
+        'MAYFLY_MEMORY',
+        memorySize,
+        'auto',
+        'memory to fit threads, caches, queues and child processes into; auto: that of the machine or of its control group',
+      ),
+    ),
     drainMs:
       1000 *
       setting(
@@ -145,15 +155,15 @@ function generalConfig({ setting, secret }: SettingReader) {
   }
 }
 
-function httpConfig({ setting }: SettingReader) {
+function httpConfig({ setting }: SettingReader, memory: Pick<MemoryLimits, 'threads'>) {
   return {
     port: setting('MAYFLY_HTTP_PORT', port, '8080', 'port for HTTP'),
     threads: setting(
       // Each has its own caches, and with PostgreSQL its own connections.
       'MAYFLY_HTTP_THREADS',
-      threads(4),
+      threads(Math.min(4, memory.threads)),
       'auto',
-      'number of HTTP threads; auto: one less than cores, from 1 to 4',
+      'number of HTTP threads; auto: one less than cores, from 1 to 4, and 1 if MAYFLY_MEMORY is less than 768MB',
     ),
     baseUrl: setting(
       'MAYFLY_BASE_URL',

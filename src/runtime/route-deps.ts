@@ -42,16 +42,12 @@ export interface HttpParts
   callMain: Call
 }
 
-// For all threads together.
-const RESPONSE_CACHE_BYTES = 64 * 1024 * 1024
-const SEND_BUDGET_BYTES = 256 * 1024 * 1024
-
 export type RouteDeps = Awaited<ReturnType<typeof openRouteDeps>>
 
 /** What all routes work with: queues, caches and budgets of this thread, settings, and what each folder adds. */
 export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
   const { config, bus, now, callMain } = parts
-  const { http } = config
+  const { http, memory } = config
   const parsed = openParsedMail(parts)
   const own = {
     ...parts,
@@ -62,9 +58,9 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     steps: openStepScheduler(),
     mailboxPolls: openSharedPolls<MailboxView>(bus),
     keyPolls: openSharedPolls<KeyView>(bus),
-    responseCache: openResponseCache(RESPONSE_CACHE_BYTES / http.threads),
+    responseCache: openResponseCache(memory.responseCacheBytes / http.threads),
     longPolls: openLongPollLimit(),
-    sendBudget: openSendBudget(SEND_BUDGET_BYTES / http.threads),
+    sendBudget: openSendBudget(memory.sendBytes / http.threads),
     draining,
     metrics: async () => String(await callMain('metrics')),
     warnings: async () => (await callMain('warnings')) as string[],

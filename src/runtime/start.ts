@@ -243,8 +243,12 @@ interface ChildrenDeps {
 }
 
 /** The child processes that handle untrusted input, and the commands that threads may call. */
-function openChildren({ senderChecks }: Config, { store, log, now, parsing }: ChildrenDeps) {
-  const parser = openParser({ log, ...parsing })
+function openChildren(
+  { senderChecks, memory }: Config,
+  { store, log, now, parsing }: ChildrenDeps,
+) {
+  const limits = { memoryMb: memory.childMb }
+  const parser = openParser({ log, children: memory.parsers, limits, ...parsing })
   const parse = openParseOnce({ store, parser })
   const { kind: isolation } = childIsolation()
   if (isolation === 'none' && process.platform === 'linux')
@@ -253,7 +257,7 @@ function openChildren({ senderChecks }: Config, { store, log, now, parsing }: Ch
       'child processes that parse mail run as the same user, without a namespace of their own',
     )
   else log.debug({ isolation }, 'isolation of child processes')
-  const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log })
+  const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log, limits })
   return {
     parse,
     commands: {

@@ -12,7 +12,10 @@ import {
   threads,
 } from '../base/settings/values.ts'
 
-export function smtpConfig({ setting, check }: SettingReader) {
+export function smtpConfig(
+  { setting, check }: SettingReader,
+  memory: { threads: number; mailBytes: number },
+) {
   const tlsCert = setting(
     'MAYFLY_SMTP_TLS_CERT',
     text,
@@ -29,9 +32,9 @@ export function smtpConfig({ setting, check }: SettingReader) {
     threads: setting(
       // One writer commits for all of them, and three keep it busy.
       'MAYFLY_SMTP_THREADS',
-      threads(3),
+      threads(Math.min(3, memory.threads)),
       'auto',
-      'number of SMTP threads; auto: one less than cores, from 1 to 3',
+      'number of SMTP threads; auto: one less than cores, from 1 to 3, and 1 if MAYFLY_MEMORY is less than 768MB',
     ),
     hostname: setting(
       'MAYFLY_SMTP_HOSTNAME',
@@ -68,7 +71,7 @@ export function smtpConfig({ setting, check }: SettingReader) {
     tlsKey,
     connectionsPerIp: 50,
     mailsPerIpAndMinute: 500,
-    bytesInFlight: 256 * 1024 * 1024,
+    bytesInFlight: memory.mailBytes,
   }
 }
 

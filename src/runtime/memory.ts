@@ -1,0 +1,35 @@
+import { totalmem } from 'node:os'
+import { size } from '../base/settings/values.ts'
+
+const MB = 1024 ** 2
+// With as much or more, every limit has its highest value.
+const ENOUGH_BYTES = 2_048 * MB
+// Below, there is room for one thread and one parser.
+const SMALL_BYTES = 768 * MB
+
+/** A size, or what the machine or the control group of this process has. */
+export function memorySize(given: string): number {
+  if (given !== 'auto') return size('256MB')(given)
+  // 0 if it is unknown, and a huge number if there is no limit.
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+}
+
+/** Limits of caches, queues, threads and child processes that fit into this much memory, for all threads together. */
+export function memoryLimits(bytes: number) {
+  const share = Math.min(1, bytes / ENOUGH_BYTES)
+  const isSmall = bytes < SMALL_BYTES
+  return {
+    /** Most threads of a kind, unless their number is set. */
+    threads: isSmall ? 1 : 4,
+    /** Of mail on its way from a sender to the store: at least one of the largest size. */
+    mailBytes: Math.max(32 * MB, Math.floor(256 * MB * share)),
+    /** Of responses that slow clients have yet to receive. */
+    sendBytes: Math.floor(256 * MB * share),
+    responseCacheBytes: Math.floor(64 * MB * share),
+    parsers: isSmall ? 1 : 2,
+    /** Of each child process. */
+    childMb: isSmall ? 256 : 512,
+  }
+}
+
+export type MemoryLimits = ReturnType<typeof memoryLimits>
