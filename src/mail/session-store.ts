@@ -1,6 +1,6 @@
 import { idBounds } from '../base/id.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
-import { NO_RULES } from '../shared/address-rules.ts'
+import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
 import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from './ledger-store.ts'
 import type { LedgerHmac } from './rules/ledger.ts'
 import { isLive, isWithinCooldown, type MailboxId, type Session } from './rules/session.ts'
@@ -19,9 +19,9 @@ interface SessionEngine {
 
 /** Nothing if the address, the token or the drawn id exists. */
 export const INSERT_SESSION = `insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
-    expires_at, last_id, only_from, max_messages)
+    expires_at, last_id, only_from, max_messages, label)
   select greatest(coalesce((select max(id) from mail.session), 0) + $1, $2), $3, $4, $5, cast($6 as integer),
-    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer)
+    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12
   where true on conflict do nothing returning ${SESSION_COLUMNS}`
 
 /** To create, extend and revive sessions. Each is one transaction, but addSession needs none. */
@@ -30,14 +30,13 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
     session: Omit<NewSession, 'cooldownMs'>,
     lastId = 0,
   ): Operation<Session | undefined> {
-    const { address, tokenHash, keyId, accountId, createdAt, expiresAt, rules = NO_RULES } = session
+    const { address, tokenHash, keyId, accountId, createdAt, expiresAt } = session
     const { step, least } = idBounds(createdAt, random())
     const [row] = yield* insertSession(
       [
         ...[step, least, address, tokenHash, keyId, accountId],
         ...[createdAt.getTime(), expiresAt.getTime(), lastId],
-        rules.onlyFrom.length === 0 ? null : rules.onlyFrom.join(),
-        rules.maxMessages,
+        ...[...ruleValues(session.rules ?? NO_RULES), session.label],
       ],
       hmac.of(address),
     )
@@ -109,6 +108,10 @@ function* isNewAddressFree({ isRandom = false }: NewSession): Operation<boolean>
   return assignedLedger(row).unknownUntil === undefined
 }
 
+function ruleValues({ onlyFrom, maxMessages }: AddressRules): Value[] {
+  return [onlyFrom.length === 0 ? null : onlyFrom.join(), maxMessages]
+}
+
 function* lockSession(mailbox: MailboxId): Operation<SessionRow | undefined> {
   const [row] = yield* query<SessionRow>(
     `select ${SESSION_COLUMNS} from mail.session where id = $1 for no key update`,
@@ -151,8 +154,8 @@ function revivedSession(
   const { address, token_hash: tokenHash } = row
   if (!address || !tokenHash) return undefined
   if (isLive(spanOf(row), now) || !isWithinCooldown(spanOf(row), now, cooldownMs)) return undefined
-  const { keyId, accountId, rules } = sessionOf(row)
-  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt, rules }
+  const { keyId, accountId, rules, label } = sessionOf(row)
+  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt, rules, label }
 }
 
 function spanOf(row: SessionRow): { expiresAt: Date } {

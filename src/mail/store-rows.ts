@@ -35,10 +35,11 @@ export interface SessionRow extends RulesRow {
   count: number
   bytes: number
   cleared: boolean | number
+  label: string | null
 }
 
 export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, version, codes,
-  last_id, count, bytes, cleared, only_from, max_messages, received`
+  last_id, count, bytes, cleared, only_from, max_messages, received, label`
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -57,5 +58,6 @@ export function sessionOf(row: SessionRow): Session {
     bytes: row.bytes,
     received: row.received,
     rules: rulesOf(row),
+    label: row.label ?? undefined,
   }
 }

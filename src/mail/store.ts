@@ -121,6 +121,7 @@ export interface NewSession {
   isRandom?: boolean
   /** Default: none. */
   rules?: AddressRules
+  label?: string | undefined
 }
 
 export interface Revival {

@@ -18,6 +18,7 @@ const ROW: SessionRow = {
   only_from: null,
   max_messages: null,
   received: 4,
+  label: null,
 }
 
 test('the version is new if the last mail was lost and another one arrived', () => {

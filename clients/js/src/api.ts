@@ -38,6 +38,7 @@ export type MessageList = {
   expires_at: string
   expires_at_iso: string
   rules?: AddressRules
+  label?: string
   full?: true
   messages: MessageSummary[]
   timed_out?: true

@@ -113,6 +113,7 @@ export function mailboxPart(deps: MailRouteDeps, session: Session) {
     status: 'success' as const,
     ...mailboxJson(session),
     ...rulesJson(session.rules),
+    ...(session.label === undefined ? {} : { label: session.label }),
     ...full,
   }
 }

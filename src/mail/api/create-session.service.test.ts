@@ -59,6 +59,16 @@ describe('200', () => {
     expect(String(body['email'])).toMatch(/@pool\.test$/)
   })
 
+  test('a label is returned by check-mail', async () => {
+    const label = `Ünïcode ${'\u{1f98b}'.repeat(52)}`
+    const { body } = await post(url, { label }, 'json')
+    const list = await request(`${app.url}/api/check-mail?token=${body['token']}`)
+    expect(list.body['label']).toBe(label)
+    const { token } = await app.session()
+    const without = await request(`${app.url}/api/check-mail?token=${token}`)
+    expect(Object.keys(without.body)).not.toContain('label')
+  })
+
   test('the maximum ttl without a key is seven days', async () => {
     const { body } = await post(url, { ttl: '604800' })
     const lifetimeMs = Date.parse(String(body['expires_at_iso'])) - app.now().getTime()
@@ -117,6 +127,8 @@ describe('400', () => {
     ['a domain name that is none', { domain: 'box.test@' }, 'unknown_domain'],
     ['domain and domain_id', { domain_id: '1', domain: 'box.test' }, 'invalid_parameter'],
     ['a domain id that is not a number', { domain_id: '1;--' }, 'invalid_parameter'],
+    ['a label of 61 characters', { label: 'é'.repeat(61) }, 'invalid_parameter'],
+    ['a label of two lines', { label: 'a\nb' }, 'invalid_parameter'],
     ['a ttl of 59 seconds', { ttl: '59' }, 'invalid_parameter'],
     ['a ttl above the maximum without a key', { ttl: '604801' }, 'invalid_parameter'],
     ['an invalid boolean', { use_gmail: '2' }, 'invalid_parameter'],

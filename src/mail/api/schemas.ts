@@ -74,6 +74,10 @@ export const filterFields = {
   ),
 }
 
+export const labelField = Type.Optional(
+  Type.String({ description: 'A name for the mailbox, at most 60 characters; see check-mail.' }),
+)
+
 export const addressField = Type.String({ examples: ['tovuna.lemisa472@mayfly.example'] })
 
 export const messageIdField = Type.Integer({ examples: [1_836_000_000_000_000] })
@@ -121,6 +125,9 @@ export const listingSchema = namedSuccess('MessageList', {
       },
       { description: 'What the address accepts, if it was created with rules.' },
     ),
+  ),
+  label: Type.Optional(
+    Type.String({ description: 'If the session has one.', examples: ['sign-up test'] }),
   ),
   full: Type.Optional(Type.Literal(true)),
   messages: Type.Array(listedSchema),

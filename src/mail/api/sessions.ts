@@ -6,10 +6,11 @@ import { route } from '../../http/server/route.ts'
 import { messageSchema, named, namedSuccess } from '../../http/server/schemas.ts'
 import { MAX_MESSAGES, parseRules } from '../../shared/address-rules.ts'
 import type { MailRouteDeps } from '../deps.ts'
+import { parseLabel } from '../rules/session.ts'
 import { createSession } from '../sessions/create-session.ts'
 import { sessionDomains } from '../sessions/domains.ts'
 import { endSession, extendSession } from '../sessions/session.ts'
-import { sessionJson, sessionSchema, tokenField, ttlField } from './schemas.ts'
+import { labelField, sessionJson, sessionSchema, tokenField, ttlField } from './schemas.ts'
 
 export const domainsRoute = route({
   method: 'GET',
@@ -76,6 +77,7 @@ export const createSessionRoute = route({
         description: 'Accept at most this many messages, including deleted ones.',
       }),
     ),
+    label: labelField,
   }),
   output: sessionSchema,
   requestHeaders: [
@@ -109,6 +111,7 @@ export const createSessionRoute = route({
       gmailId: input.gmail_id,
       keyId: key?.id,
       rules: parseRules(input),
+      label: input.label === undefined ? undefined : parseLabel(input.label),
     })
     return success(sessionJson(session, token))
   },

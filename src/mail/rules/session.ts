@@ -59,6 +59,20 @@ export interface Session extends MailboxCounters, RuledAddress {
   accountId: number | undefined
   createdAt: Date
   expiresAt: Date
+  /** Chosen by its owner. */
+  label: string | undefined
+}
+
+const MAX_LABEL_CHARACTERS = 60
+const LABEL = new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${MAX_LABEL_CHARACTERS}}$`, 'u')
+
+/** Throws `invalid_parameter`. */
+export function parseLabel(text: string): string {
+  if (LABEL.test(text)) return text
+  throw new Problem(
+    'invalid_parameter',
+    `label: must be at most ${MAX_LABEL_CHARACTERS} characters, without control characters.`,
+  )
 }
 
 export interface LifetimeLimits {

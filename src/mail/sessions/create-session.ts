@@ -26,6 +26,7 @@ interface SessionRequest {
   /** The key that may also read the session's mail. */
   keyId?: string | undefined
   rules?: AddressRules
+  label?: string | undefined
 }
 
 /** Assigns a free address and returns its token. Only the hash of the token is stored. */
@@ -58,6 +59,7 @@ export async function createSession(
       cooldownMs: deps.cooldownMs,
       isRandom,
       rules: request.rules ?? NO_RULES,
+      label: request.label,
     })
     if (session) return { session, token }
   }

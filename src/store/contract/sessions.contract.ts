@@ -66,6 +66,16 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       expect(await fixture.other.findSession(tokenHash)).toStrictEqual(expected)
     })
 
+    test('a revived session keeps its label', async () => {
+      const ann = newSession('ann@box.test', { tokenHash: 'ann', createdAt: START, lifeMs: HOUR })
+      const created = await fixture.store.createSession({ ...ann, label: 'Ännchen' })
+      expect.assert(created)
+      expect((await fixture.other.findSession('ann'))?.label).toBe('Ännchen')
+      const times = { now: at(HOUR), expiresAt: at(2 * HOUR), cooldownMs: COOLDOWN }
+      await fixture.store.reviveSession({ mailbox: created.id, ...times })
+      expect((await fixture.other.findSession('ann'))?.label).toBe('Ännchen')
+    })
+
     test('of 200 concurrent requests for one address, one succeeds', async () => {
       const requests = Array.from({ length: 200 }, (_, index) =>
         (index % 2 === 0 ? fixture.store : fixture.other).createSession(

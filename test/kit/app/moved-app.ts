@@ -56,7 +56,7 @@ export async function fillApp(served: (folder: string) => Promise<void>) {
     over: await app.session(),
   }
   await sendMails(app, boxes)
-  const ruled = await app.session({ only_from: 'shop.test', max_messages: '2' })
+  const ruled = await app.session({ only_from: 'shop.test', max_messages: '2', label: 'Lädchen' })
   if ((await app.mail(ruled.email, SHOP_MAIL)) !== 250) throw new Error('the shop is accepted')
   const emails = () => request(`${app.url}/emails`, { headers: { apikey: key } })
   await emails()
