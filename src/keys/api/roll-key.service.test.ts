@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { problemFault, request, requestFrom } from '../../../test/kit/http/http-client.ts'
+import { expectRate } from '../../../test/kit/http/rate.ts'
 import { newClient, PROXY } from '../../../test/kit/http/trusted-proxy.ts'
 import { type AppWithKeys, sharedAppWithKeys, type TestKey } from '../../../test/kit/shop/keys.ts'
 
@@ -108,13 +109,15 @@ describe('429', () => {
   test('a client can call roll-key ten times a minute', async () => {
     const client = newClient()
     const key = await app.ring.issue()
-    const statuses: number[] = []
-    for (let count = 0; count < 11; count += 1) {
+    const statuses = new Set<number>()
+    await expectRate({ count: 10, seconds: 6 }, async () => {
       const headers = { ...key.headers, 'x-forwarded-for': client }
       const options = { method: 'POST', path: '/api/roll-key', headers }
-      statuses.push((await requestFrom(app.httpPort, PROXY, options)).status)
-    }
-    expect(statuses).toStrictEqual([200, ...Array<number>(9).fill(409), 429])
+      const { status } = await requestFrom(app.httpPort, PROXY, options)
+      statuses.add(status)
+      return status !== 429
+    })
+    expect([...statuses]).toStrictEqual([200, 409, 429])
     expect((await read(key)).status).toBe(200)
   })
 })
