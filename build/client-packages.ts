@@ -1,16 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pack } from './npm-package.ts'
 import { ROOT } from './sources.ts'
 
@@ -32,22 +23,18 @@ export function packClients(target: string): void {
   }
 }
 
-/** By flit, which needs no network. */
 function buildPythonClient(folder: string, target: string): void {
   mkdirSync(folder)
-  for (const name of ['README.md', 'mayfly_mail', 'pyproject.toml']) {
+  for (const name of ['README.md', 'build_backend.py', 'mayfly_mail', 'pyproject.toml']) {
     const filter = (path: string) => !path.endsWith('__pycache__')
     cpSync(`${PYTHON}${name}`, join(folder, name), { recursive: true, filter })
   }
   cpSync(`${ROOT}LICENSE`, join(folder, 'LICENSE'))
-  const project = readFileSync(join(folder, 'pyproject.toml'), 'utf8')
-  writeFileSync(join(folder, 'pyproject.toml'), project.replace('"0.0.0"', `"${version}"`))
-  execFileSync('flit', ['build'], { cwd: folder, stdio: 'pipe' })
-  for (const name of readdirSync(join(folder, 'dist'))) {
-    cpSync(join(folder, 'dist', name), join(target, name))
-    // flit writes the wheel as a temporary file.
-    chmodSync(join(target, name), 0o644)
-  }
+  const backend = readFileSync(join(folder, 'build_backend.py'), 'utf8')
+  writeFileSync(join(folder, 'build_backend.py'), backend.replace('"0.0.0"', `"${version}"`))
+  const build =
+    'import sys, build_backend as b; b.build_sdist(sys.argv[1]); b.build_wheel(sys.argv[1])'
+  execFileSync('python3', ['-c', build, resolve(target)], { cwd: folder })
 }
 
 /** Writes the folder that `npm pack` and `npm publish` take. */
@@ -60,7 +47,11 @@ export function stageClient(folder: string): void {
   })
   cpSync(`${JAVASCRIPT}README.md`, join(folder, 'README.md'))
   cpSync(`${ROOT}LICENSE`, join(folder, 'LICENSE'))
-  const { private: _, ...manifest } = JSON.parse(readFileSync(`${JAVASCRIPT}package.json`, 'utf8'))
+  const {
+    private: _,
+    scripts: __,
+    ...manifest
+  } = JSON.parse(readFileSync(`${JAVASCRIPT}package.json`, 'utf8'))
   writeFileSync(
     join(folder, 'package.json'),
     `${JSON.stringify({ ...manifest, version }, undefined, 2)}\n`,

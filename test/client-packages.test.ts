@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ import { DISK, tempFolder } from './kit/store/stores.ts'
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const NODE_20 = '20.20.2'
+const PYRIGHT = '1.1.414'
 
 const folder = tempFolder(DISK)
 const staged = join(folder.path, 'staged')
@@ -38,22 +39,24 @@ function npm(cwd: string, args: string[]): string {
   return execFileSync('npm', [...args, ...quiet], { cwd, encoding: 'utf8' })
 }
 
-/** From npm; kept with the other packages. */
-function node20(): string {
-  const name = `node-${process.platform}-${process.arch}`
-  const cache = join(ROOT, 'node_modules/.cache/node-20')
-  const program = join(cache, `node_modules/${name}/bin/node`)
-  if (!existsSync(program)) {
+/** A file of a package from npm; kept with the other packages. */
+function fromNpm(name: string, version: string, file: string): string {
+  const cache = join(ROOT, `node_modules/.cache/${name}-${version}`)
+  const path = join(cache, `node_modules/${name}/${file}`)
+  if (!existsSync(path)) {
     mkdirSync(cache, { recursive: true })
     writeFileSync(join(cache, 'package.json'), '{}')
-    npm(cache, ['install', `${name}@${NODE_20}`])
+    npm(cache, ['install', `${name}@${version}`])
   }
-  return program
+  return path
 }
+
+const node20 = () => fromNpm(`node-${process.platform}-${process.arch}`, NODE_20, 'bin/node')
+const pyright = () => fromNpm('pyright', PYRIGHT, 'index.js')
 
 test('the JavaScript package contains its modules and types, and depends on nothing', () => {
   const names = execFileSync('tar', ['-tf', tarball], { encoding: 'utf8' }).trim().split('\n')
-  const modules = ['api', 'events', 'mailbox', 'mayfly', 'request', 'webhook']
+  const modules = ['api', 'events', 'mailbox', 'mayfly', 'request', 'wait', 'webhook', 'webhooks']
   expect(names.sort()).toEqual(
     [
       ...['LICENSE', 'README.md', 'package.json'],
@@ -155,26 +158,56 @@ describe('the JavaScript package waits for mail', () => {
   })
 })
 
+test('npm pack in clients/js builds first', () => {
+  // The settings of a clone disable scripts.
+  const args = ['pack', '--ignore-scripts=false', '--dry-run', '--json']
+  const output = npm(join(ROOT, 'clients/js'), args)
+  const [{ files }] = JSON.parse(output.slice(output.indexOf('[')))
+  const paths = files.map(({ path }: { path: string }) => path)
+  expect(paths).toContain('dist/mayfly.js')
+  expect(paths).toContain('dist/mayfly.d.ts')
+  expect(paths).not.toContain('src/mayfly.ts')
+})
+
+test('the Python client has complete types', () => {
+  const sources = join(ROOT, 'clients/python')
+  const options = ['--strict', '--python-version=3.9', '--cache-dir', join(folder.path, 'mypy')]
+  const checked = spawnSync(program('mypy'), [...options, '-p', 'mayfly_mail'], {
+    cwd: sources,
+    encoding: 'utf8',
+  })
+  expect(checked.stdout).toMatch(/^Success: no issues found/)
+  const verified = spawnSync(
+    process.execPath,
+    [pyright(), '--verifytypes', 'mayfly_mail', '--ignoreexternal', '--outputjson'],
+    { cwd: sources, encoding: 'utf8', env: { ...process.env, PYTHONPATH: sources } },
+  )
+  const { typeCompleteness } = JSON.parse(verified.stdout)
+  expect(typeCompleteness.completenessScore, verified.stdout).toBe(1)
+})
+
+test('pip installs the Python client without a network', () => {
+  const target = join(folder.path, 'offline')
+  const args = ['install', '--no-index', '--target', target, join(ROOT, 'clients/python')]
+  execFileSync(program('pip3'), [...args, '--quiet', '--root-user-action=ignore'])
+  expect(existsSync(join(target, 'mayfly_mail/py.typed'))).toBe(true)
+})
+
 test('the Python packages contain the client and its pytest plugin, and nothing of its tests', async () => {
   const built = join(folder.path, 'built')
   mkdirSync(built)
-  expect(program('flit')).toBeTruthy()
   packClients(built)
   const wheel = join(built, `mayfly_mail-${version}-py3-none-any.whl`)
   const list = execFileSync(program('python3'), ['-m', 'zipfile', '-l', wheel], {
     encoding: 'utf8',
   })
   const modules = [...list.matchAll(/^mayfly_mail\/(\S+)/gm)].map(([, name]) => name)
-  expect(modules.sort()).toStrictEqual([
-    '__init__.py',
-    '_request.py',
-    'py.typed',
-    'pytest_plugin.py',
-  ])
+  const sources = readdirSync(join(ROOT, 'clients/python/mayfly_mail'))
+  expect(modules.sort()).toStrictEqual(sources.filter((name) => /\.(py|typed)$/.test(name)).sort())
   const source = join(built, `mayfly_mail-${version}.tar.gz`)
-  const sources = execFileSync('tar', ['-tf', source], { encoding: 'utf8' })
-  expect(sources).toMatch(/pyproject\.toml/)
-  expect(sources).not.toMatch(/\/test/)
+  const contents = execFileSync('tar', ['-tf', source], { encoding: 'utf8' })
+  expect(contents).toMatch(/pyproject\.toml/)
+  expect(contents).not.toMatch(/\/test/)
 
   // As pip installs it: unpacked, where Python finds it and pytest its entry point.
   const site = join(folder.path, 'site')

@@ -1,26 +1,39 @@
-"""Fixtures for pytest. The service is the one that MAYFLY_URL names, by default http://localhost:8080."""
+"""Fixtures for pytest. The service is the one at MAYFLY_URL, or started by `mayfly_command`, or at http://localhost:8080."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
-from mayfly_mail import Mayfly, MayflyError
+from mayfly_mail import Mailbox, Mayfly
+from mayfly_mail._service import MayflyService, run_service
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("mayfly_command", "starts Mayfly for the test run, unless MAYFLY_URL is set: npx mayfly", default="")
 
 
 @pytest.fixture(scope="session")
-def mayfly():
-    """The service."""
-    return Mayfly(os.environ.get("MAYFLY_URL", "http://localhost:8080"))
+def mayfly_service(pytestconfig: pytest.Config) -> Iterator[MayflyService]:
+    """The service, with its `url` and, if this run has started it, its `smtp_port`."""
+    url, command = os.environ.get("MAYFLY_URL"), pytestconfig.getini("mayfly_command")
+    if command and not url:
+        with run_service(command) as service:
+            yield service
+    else:
+        yield MayflyService(url or "http://localhost:8080", None)
+
+
+@pytest.fixture(scope="session")
+def mayfly(mayfly_service: MayflyService) -> Mayfly:
+    """A client of the service."""
+    return Mayfly(mayfly_service.url)
 
 
 @pytest.fixture
-def mailbox(mayfly):
+def mailbox(mayfly: Mayfly) -> Iterator[Mailbox]:
     """A new mailbox; it ends with the test."""
-    created = mayfly.create_mailbox()
-    yield created
-    try:
-        created.end()
-    except MayflyError as error:
-        # The test may have ended it itself.
-        if error.status != 401:
-            raise
+    with mayfly.create_mailbox() as created:
+        yield created

@@ -1,5 +1,6 @@
 """Run by test/client-python.test.ts, which starts the service and a signed webhook."""
 
+import asyncio
 import http.server
 import json
 import os
@@ -12,7 +13,7 @@ from datetime import timedelta
 
 import pytest
 
-from mayfly_mail import Mayfly, MayflyError, MayflyTimeoutError, verify_webhook
+from mayfly_mail import AsyncMayfly, Mayfly, MayflyError, MayflyTimeoutError, verify_webhook
 
 CODE = {"subject": "Sign in", "text": "Your code is 493027."}
 LINK = {"subject": "Welcome", "text": "Confirm your address: https://shop.test/verify?t=1"}
@@ -125,6 +126,71 @@ def test_extend_open_and_end(mayfly):
         mailbox.messages()
     assert (caught.value.status, caught.value.code) == (401, "invalid_token")
     assert caught.value.request_id
+
+
+def test_a_mailbox_ends_with_its_block(mayfly):
+    with mayfly.create_mailbox() as mailbox:
+        pass
+    with pytest.raises(MayflyError) as caught:
+        mayfly.open_mailbox(mailbox.token)
+    assert caught.value.code == "invalid_token"
+    with mayfly.create_mailbox() as mailbox:
+        mailbox.end()
+
+
+def test_misspelled_parameters_are_refused(mayfly):
+    with pytest.raises(TypeError):
+        mayfly.create_mailbox(only_form=["shop.test"])
+
+
+def test_async_waits_run_in_parallel(mayfly):
+    async def run():
+        async with await AsyncMayfly(os.environ["MAYFLY_URL"]).create_mailbox() as mailbox:
+            waits = [asyncio.create_task(mailbox.wait_for_code()) for _ in range(2)]
+            for number in (118101, 118102):
+                await asyncio.to_thread(send, mailbox, text=f"Your code is {number}.")
+            assert sorted(await asyncio.gather(*waits)) == ["118101", "118102"]
+            (last, _) = await mailbox.messages()
+            assert (await mailbox.read(last))["code"] == "118102"
+        with pytest.raises(MayflyError):
+            await mailbox.messages()
+
+    asyncio.run(run())
+
+
+def test_an_async_wait_that_is_cancelled_takes_no_message(mayfly):
+    async def run():
+        mailbox = await AsyncMayfly(os.environ["MAYFLY_URL"]).create_mailbox()
+        wait = asyncio.create_task(mailbox.wait_for_code())
+        await asyncio.sleep(0.1)
+        wait.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await wait
+        await asyncio.to_thread(send, mailbox, **CODE)
+        # Until the thread of the wait has ended.
+        await asyncio.get_running_loop().shutdown_default_executor()
+        return mailbox._mailbox
+
+    assert asyncio.run(run()).wait_for_code() == "493027"
+
+
+def test_async_events_end_with_their_loop(mayfly):
+    async def run():
+        mailbox = await AsyncMayfly(os.environ["MAYFLY_URL"]).create_mailbox()
+        await asyncio.to_thread(send, mailbox, subject="one")
+        events = mailbox.events(since_id=0)
+        async for event in events:
+            if event["type"] == "message":
+                break
+        # The stream is read once more, and closed meanwhile.
+        pending = asyncio.create_task(events.__anext__())
+        await asyncio.sleep(0.1)
+        pending.cancel()
+        await asyncio.gather(pending, return_exceptions=True)
+        await events.aclose()
+        return event["message"]["subject"]
+
+    assert asyncio.run(run()) == "one"
 
 
 def test_events_resume_after_a_lost_connection_and_end_with_the_mailbox(mayfly):

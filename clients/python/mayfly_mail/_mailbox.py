@@ -1,0 +1,345 @@
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, NamedTuple, Optional, TypedDict, TypeVar, Union
+
+from ._request import Connection, Deadline, MayflyError, MayflyTimeoutError, Params
+from ._types import Message, MessageSummary
+
+# Of one long poll; the server allows 55 s.
+_MAX_WAIT = 50
+# After that, also older messages that were parsed meanwhile are found.
+_MAX_CODE_WAIT = 5
+_LIST_LIMIT = 500
+_FINAL_CHECK = 10
+# The server sends a heartbeat every 15 s.
+_SILENCE = 45
+_LINK_KINDS = ("verify", "sign_in", "reset")
+_PASSING = (0, 429, 502, 503, 504)
+
+LinkKind = Literal["verify", "sign_in", "reset", "unsubscribe", "other"]
+_T = TypeVar("_T")
+
+
+class CodeAndLink(NamedTuple):
+    code: str
+    link: str
+
+
+class MessageEvent(TypedDict):
+    """`updated` follows once a message is parsed, with its code and preview."""
+
+    type: Literal["message", "updated"]
+    message: MessageSummary
+
+
+class DeletedEvent(TypedDict):
+    type: Literal["deleted"]
+    id: int
+
+
+class EndEvent(TypedDict):
+    """The last event."""
+
+    type: Literal["end"]
+    reason: Literal["expired", "deleted"]
+
+
+MailEvent = Union[MessageEvent, DeletedEvent, EndEvent]
+
+
+class Position:
+    """What a stream is resumed with."""
+
+    def __init__(self, since_id: int | None) -> None:
+        self.since_id: int | str | None = since_id
+        self.retry_ms: int = 1_000
+        self.is_open: bool = False
+        self.response: Optional[http.client.HTTPResponse] = None
+        self.is_closed: bool = False
+
+    def close(self) -> None:
+        """Ends the stream, also from another thread while it is read."""
+        self.is_closed = True
+        response = self.response
+        if response is None:
+            return
+        try:
+            with socket.socket(fileno=socket.dup(response.fileno())) as connection:
+                connection.shutdown(socket.SHUT_RDWR)
+        except (AttributeError, OSError, ValueError):
+            # It has ended.
+            pass
+
+
+class Mailbox:
+    """Use `create_mailbox` or `open_mailbox`. As a context manager, it ends with the block."""
+
+    def __init__(self, connection: Connection, session: Mapping[str, Any]) -> None:
+        self._connection = connection
+        self.email: str = session["email"]
+        #: Anyone who has it can read the mailbox.
+        self.token: str = session["token"]
+        self.expires_at: datetime = _time(session)
+        # Messages that a waiting method has returned.
+        self._returned: set[int] = set()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Mailbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.end()
+        except MayflyError as failure:
+            # It may have ended before.
+            if failure.status != 401:
+                raise
+
+    def wait_for_message(
+        self, *, from_: str | None = None, subject: str | None = None, timeout: float = 30
+    ) -> Message:
+        """The next message that matches, whether it is there already or still to come.
+
+        Each message is returned once by all waiting methods together, also if they run in parallel, the oldest first.
+        """
+        return self._next("message", timeout, {"from_": from_, "subject": subject}, self._read)
+
+    def wait_for_code(self, *, from_: str | None = None, subject: str | None = None, timeout: float = 30) -> str:
+        """The code of the next message that has one."""
+        wanted: Params = {"from_": from_, "subject": subject, "has_code": True}
+        return self._next("message with a code", timeout, wanted, lambda summary, _: summary["code"])
+
+    def wait_for_link(
+        self,
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        kind: LinkKind | None = None,
+        timeout: float = 30,
+    ) -> str:
+        """The link of the next message that has one: to verify, to sign in or to reset a password, unless `kind` names another."""
+
+        def pick(summary: MessageSummary, deadline: Deadline) -> str | None:
+            return _link(self._read(summary, deadline), kind)
+
+        return self._next("message with a link", timeout, {"from_": from_, "subject": subject}, pick)
+
+    def wait_for_code_and_link(
+        self,
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        kind: LinkKind | None = None,
+        timeout: float = 30,
+    ) -> CodeAndLink:
+        """Both of the next message that has a code and a link; `kind` as in `wait_for_link`."""
+
+        def pick(summary: MessageSummary, deadline: Deadline) -> CodeAndLink | None:
+            code, link = summary["code"], _link(self._read(summary, deadline), kind)
+            return CodeAndLink(code, link) if code and link else None
+
+        wanted: Params = {"from_": from_, "subject": subject, "has_code": True}
+        return self._next("message with a code and a link", timeout, wanted, pick)
+
+    def expect_no_message(self, *, from_: str | None = None, subject: str | None = None, timeout: float = 5) -> None:
+        """Waits for the whole timeout; raises "unexpected_message" if a message that matches is there or arrives."""
+        found: MessageSummary | None
+        try:
+            found = self._next("message", timeout, {"from_": from_, "subject": subject}, lambda summary, _: summary)
+        except MayflyTimeoutError:
+            # A server that no longer responds proves nothing.
+            last = self.messages(timeout=_FINAL_CHECK, from_=from_, subject=subject)
+            found = next((summary for summary in last if summary["id"] not in self._returned), None)
+        if found:
+            raise MayflyError(f"Unexpected message at {self.email}: {_describe(found)}", code="unexpected_message")
+
+    def messages(
+        self,
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        has_code: bool | None = None,
+        q: str | None = None,
+        since_id: int | None = None,
+        limit: int | None = None,
+        timeout: float = 30,
+    ) -> list[MessageSummary]:
+        """The messages, newest first. `q` is text in the sender, the subject or the body."""
+        params: Params = {
+            "from_": from_,
+            "subject": subject,
+            "has_code": has_code,
+            "q": q,
+            "since_id": since_id,
+            "limit": limit,
+        }
+        return self._list(Deadline(timeout), params)
+
+    def read(self, message: int | MessageSummary | Message, *, timeout: float = 30) -> Message:
+        """A message in full, by its id or its summary."""
+        return self._read(message, Deadline(timeout))
+
+    def attachment(self, message: int | MessageSummary | Message, index: int, *, timeout: float = 30) -> bytes:
+        """The content of an attachment, by its `index` in the message."""
+        params = {"id": _id(message), "index": index}
+        return self._connection.fetch("api/attachment", Deadline(timeout), params=params, token=self.token)[0]
+
+    def events(
+        self,
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        has_code: bool | None = None,
+        since_id: int | None = None,
+    ) -> Generator[MailEvent, None, None]:
+        """What happens in the mailbox from now on, or after `since_id`, until it ends: dictionaries with a `type`.
+
+        A connection that is lost is resumed without a gap.
+        """
+        return self._events({"from_": from_, "subject": subject, "has_code": has_code}, Position(since_id))
+
+    def _events(self, params: Params, position: Position) -> Generator[MailEvent, None, None]:
+        reported: set[int] = set()
+        while not position.is_closed:
+            try:
+                for event in self._stream(position, params):
+                    if event["type"] == "message":
+                        if event["message"]["id"] in reported:
+                            continue
+                        reported.add(event["message"]["id"])
+                    yield event
+                    if event["type"] == "end":
+                        return
+            except (MayflyError, http.client.HTTPException, OSError) as error:
+                # Not MayflyTimeoutError alone: a lost connection is an OSError, too.
+                if not position.is_closed and (
+                    not position.is_open or getattr(error, "status", 0) not in _PASSING
+                ):
+                    raise
+            if not position.is_closed:
+                time.sleep(position.retry_ms / 1_000)
+
+    def extend(self, *, ttl: int | None = None, timeout: float = 30) -> None:
+        """Sets the expiry to `ttl` seconds from now; without it, to the default life."""
+        session = self._connection.json(
+            "api/extend-session", Deadline(timeout), params={"ttl": ttl}, method="POST", token=self.token
+        )
+        self.expires_at = _time(session)
+
+    def end(self, *, timeout: float = 30) -> None:
+        """Ends the mailbox at once and deletes its mail."""
+        self._connection.json("api/delete-session", Deadline(timeout), method="POST", token=self.token)
+
+    def _list(self, deadline: Deadline, params: Params) -> list[MessageSummary]:
+        found = self._connection.json("api/check-mail", deadline, params=params, token=self.token)
+        messages: list[MessageSummary] = found["messages"]
+        return messages
+
+    def _read(self, given: int | MessageSummary | Message, deadline: Deadline) -> Message:
+        found = self._connection.json("api/read-mail", deadline, params={"id": _id(given)}, token=self.token)
+        message: Message = found["message"]
+        return message
+
+    def _next(
+        self, what: str, timeout: float, wanted: Params, pick: Callable[[MessageSummary, Deadline], Optional[_T]]
+    ) -> _T:
+        """What `pick` makes of the oldest message for which it makes something."""
+        deadline, seen = Deadline(timeout), self._returned.copy()
+        try:
+            while True:
+                wait = 0 if seen else deadline.wait_seconds(_MAX_WAIT)
+                found = self._list(deadline, {**wanted, "limit": _LIST_LIMIT, "wait": wait})
+                for summary in reversed([one for one in found if one["id"] not in seen]):
+                    seen.add(summary["id"])
+                    if summary["id"] in self._returned:
+                        continue
+                    picked = pick(summary, deadline)
+                    if picked is not None and self._claim(summary["id"], deadline):
+                        return picked
+                if seen:
+                    # All are listed again afterwards, because the oldest may be the last to be parsed.
+                    wait = deadline.wait_seconds(_MAX_CODE_WAIT if "has_code" in wanted else _MAX_WAIT)
+                    self._list(deadline, {**wanted, "wait": wait, "since_id": found[0]["id"] if found else 0})
+        except MayflyTimeoutError:
+            if deadline.is_abandoned():
+                raise
+            conditions = (f" from {wanted['from_']}" if wanted["from_"] else "") + (
+                f" with “{wanted['subject']}” in the subject" if wanted["subject"] else ""
+            )
+            raise MayflyTimeoutError(
+                f"No {what}{conditions} at {self.email} within {timeout} s; {self._contents()}"
+            ) from None
+
+    def _claim(self, message_id: int, deadline: Deadline) -> bool:
+        """False if another wait, in another thread, has returned the message meanwhile."""
+        with self._lock:
+            if deadline.is_abandoned():
+                raise deadline.error()
+            if message_id in self._returned:
+                return False
+            self._returned.add(message_id)
+            return True
+
+    def _contents(self) -> str:
+        """For the message of an error."""
+        try:
+            found = self.messages(limit=10, timeout=_FINAL_CHECK)
+        except MayflyError as error:
+            return f"the mailbox cannot be read: {error}"
+        lines = [_describe(one) + (" (already returned)" if one["id"] in self._returned else "") for one in found]
+        return f"the mailbox has {', '.join(lines)}" if found else "the mailbox is empty"
+
+    def _stream(self, position: Position, params: Params) -> Generator[MailEvent, None, None]:
+        """One connection, until it ends or is silent for too long. Updates the position to resume at."""
+        wanted: Params = {**params, "since_id": position.since_id}
+        response = self._connection.open(
+            "api/events", Deadline(30), params=wanted, token=self.token, socket_timeout=_SILENCE
+        )
+        with response:
+            position.response = response
+            if position.is_closed:
+                return
+            fields: dict[str, str] = {}
+            for line in response:
+                name, _, value = line.decode().rstrip("\r\n").partition(":")
+                if name or value:
+                    fields[name] = value.removeprefix(" ")
+                    continue
+                if "id" in fields:
+                    position.since_id, position.is_open = fields["id"], True
+                position.retry_ms = int(fields.get("retry", position.retry_ms))
+                if "data" in fields:
+                    yield _event(fields.get("event", "message"), json.loads(fields["data"]))
+                fields = {}
+
+
+def _event(kind: str, data: Any) -> MailEvent:
+    event: Any = {"type": kind, "message": data} if kind in ("message", "updated") else {"type": kind, **data}
+    return event  # type: ignore[no-any-return]
+
+
+def _link(message: Message, kind: str | None) -> str | None:
+    kinds = (kind,) if kind else _LINK_KINDS
+    return next((link["url"] for link in message["links"] if link["kind"] in kinds), None)
+
+
+def _id(message: int | MessageSummary | Message) -> int:
+    return message if isinstance(message, int) else message["id"]
+
+
+def _describe(summary: MessageSummary) -> str:
+    return f"“{summary['subject']}” from {summary['sender_email']}"
+
+
+def _time(session: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(session["expires_at_iso"].replace("Z", "+00:00"))
