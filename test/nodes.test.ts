@@ -173,6 +173,21 @@ describe('an operator command takes effect on every node', () => {
   })
 })
 
+test('a token replaced at one node ends the streams and waits of the former one at another', async () => {
+  const [here = '', there = ''] = nodes.urls
+  const { headers } = await ring.issue()
+  const created = await request(`${here}/api/create-session`, { method: 'POST', headers })
+  const { email = '', token = '' } = created.body as { email?: string; token?: string }
+  const stream = await openEventStream(there, token)
+  await stream.waitFor(/^id: /m)
+  const waiting = request(`${there}/api/check-mail?token=${token}&wait=55`)
+  await waitForLongPolls(2, { url: there, headers: BEARER })
+  expect((await post(`${here}/sessions/roll-token`, { email }, 'form', headers)).status).toBe(200)
+  await stream.waitForEnd()
+  expect(stream.received()).toMatch(/event: end/)
+  expect((await waiting).status).toBe(401)
+})
+
 describe('a client waiting at one node gets mail received by another', () => {
   test('through Redis alone, even after a FLUSHALL', async () => {
     const env = { MAYFLY_STORE: nodes.store, MAYFLY_REDIS: nodes.redis().url }

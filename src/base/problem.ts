@@ -14,6 +14,7 @@ export type ProblemCode =
   | 'plan_expired'
   | 'not_allowed'
   | 'message_not_found'
+  | 'session_not_found'
   | 'webhook_not_found'
   | 'not_found'
   | 'method_not_allowed'

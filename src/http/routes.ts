@@ -10,6 +10,7 @@ import { keyAdminRoutes } from '../keys/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
 import { rollKeyRoute, usageRoute } from '../keys/api/keys.ts'
 import { readEmailRoutes } from '../keys/api/read-email.ts'
+import { keySessionRoutes } from '../keys/api/sessions.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
 import { attachmentRoute, rawMailRoute } from '../mail/api/downloads.ts'
 import { eventsRoute } from '../mail/api/events.ts'
@@ -50,6 +51,7 @@ export const documentedRoutes = [
   eventsRoute,
   emailsRoute,
   ...readEmailRoutes,
+  ...keySessionRoutes,
   usageRoute,
   rollKeyRoute,
   ...webhookRoutes,

@@ -62,10 +62,36 @@ export async function authenticateSessionKey(
   caller: Omit<Caller, 'seen'>,
 ): Promise<ApiKey> {
   const key = await identifyKey(deps, { ...caller, seen: () => {} })
+  requirePlan(deps, caller, key)
+  return key
+}
+
+/** A key for listing and ending its sessions, whatever is left of its quota; a stopped one is invalid. */
+export async function authenticateSessionHolder(
+  deps: KeyAuthDeps,
+  caller: Caller,
+): Promise<ApiKey> {
+  const key = await identifyKey(deps, caller)
+  if (key.state !== 'active') throw invalidKey()
+  return key
+}
+
+/** A key for new tokens of its sessions: 402 as for creating them. */
+export async function authenticateRollingKey(deps: KeyAuthDeps, caller: Caller): Promise<ApiKey> {
+  const key = await authenticateSessionHolder(deps, caller)
+  requirePlan(deps, caller, key)
+  return key
+}
+
+/** Throws if the plan has ended; the daily limit does not matter. */
+function requirePlan(
+  deps: Pick<KeyAuthDeps, 'now'>,
+  { shopUrl }: Pick<Caller, 'shopUrl'>,
+  key: ApiKey,
+): void {
   const now = deps.now()
   const reason = precheckQuota(key, now)
-  if (reason && reason !== 'daily_limit') throw quotaProblem(key, reason, { ...caller, now })
-  return key
+  if (reason && reason !== 'daily_limit') throw quotaProblem(key, reason, { shopUrl, now })
 }
 
 /** The same key later: revocation and usage by others take effect at once. */

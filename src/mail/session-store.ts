@@ -67,7 +67,7 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
 
     /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
     *reviveSession(revival: Revival): Operation<Session | undefined> {
-      const row = yield* lockSession(revival.mailbox)
+      const row = yield* lockSession(revival.mailbox, revival.tokenHash)
       const session = row && revivedSession(row, revival)
       if (!session) return undefined
       yield* releaseAddress(row)
@@ -75,8 +75,13 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
       return required(yield* insert(session, row.last_id))
     },
 
-    *extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Operation<Session | undefined> {
-      const row = yield* lockSession(mailbox)
+    *extendSession(
+      mailbox: MailboxId,
+      expiresAt: Date,
+      now: Date,
+      tokenHash?: string,
+    ): Operation<Session | undefined> {
+      const row = yield* lockSession(mailbox, tokenHash)
       if (!row || !isExtendable(row, now)) return undefined
       const [extended] = yield* query<SessionRow>(
         `update mail.session set expires_at = $2, version = version + 1 where id = $1
@@ -112,12 +117,16 @@ function ruleValues({ onlyFrom, maxMessages }: AddressRules): Value[] {
   return [onlyFrom.length === 0 ? null : onlyFrom.join(), maxMessages]
 }
 
-function* lockSession(mailbox: MailboxId): Operation<SessionRow | undefined> {
+/** Undefined if it no longer has this token: it may have been replaced since the request found the session by it. */
+function* lockSession(
+  mailbox: MailboxId,
+  tokenHash: string | undefined,
+): Operation<SessionRow | undefined> {
   const [row] = yield* query<SessionRow>(
     `select ${SESSION_COLUMNS} from mail.session where id = $1 for no key update`,
     [mailbox],
   )
-  return row
+  return tokenHash === undefined || row?.token_hash === tokenHash ? row : undefined
 }
 
 function* releaseAddress({ id, address, expires_at: expiresAt }: SessionRow): Operation<void> {

@@ -27,12 +27,24 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   createSession(session: NewSession): Promise<Session | undefined>
   /** Live and expired sessions; the caller checks the expiry. Never older than the last write. */
   findSession(tokenHash: string): Promise<Session | undefined>
-  /** Undefined if the session is no longer live. */
-  extendSession(mailbox: MailboxId, expiresAt: Date, now: Date): Promise<Session | undefined>
+  /** Undefined if the session is no longer live, or no longer has this token. */
+  extendSession(
+    mailbox: MailboxId,
+    expiresAt: Date,
+    now: Date,
+    tokenHash?: string,
+  ): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
   reviveSession(revival: Revival): Promise<Session | undefined>
   /** Ends the session: its token becomes invalid, and the cool-down of its address begins. False if it was not live. */
   endSession(mailbox: MailboxId, now: Date): Promise<boolean>
+
+  /** Live sessions that were created with the key, newest first. */
+  listKeySessions(page: KeySessionPage): Promise<Session[]>
+  /** Like endSession, by address. Undefined if no live session of the key has it. */
+  endKeySession(session: KeySession): Promise<Session | undefined>
+  /** Replaces the token; the former one becomes invalid. Undefined as above. */
+  rollToken(rolled: RolledToken): Promise<Session | undefined>
 
   /** What is known about the ledger of addresses; undefined before the first start of the service. */
   readLedger(): Promise<LedgerState | undefined>
@@ -124,8 +136,30 @@ export interface NewSession {
   label?: string | undefined
 }
 
+export interface KeySessionPage {
+  keyId: string
+  now: Date
+  /** Only sessions with a smaller id; undefined: from the newest. */
+  beforeId: number | undefined
+  limit: number
+}
+
+/** The live session at an address, if it was created with this key. */
+export interface KeySession {
+  keyId: string
+  address: Address
+  now: Date
+}
+
+export interface RolledToken extends KeySession {
+  /** Of the new token. */
+  tokenHash: string
+}
+
 export interface Revival {
   mailbox: MailboxId
+  /** Of the token that revives it: nothing happens if it has been replaced. */
+  tokenHash?: string
   now: Date
   expiresAt: Date
   cooldownMs: number

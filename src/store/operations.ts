@@ -8,6 +8,7 @@ import { installationReads, installationWrites } from '../keys/installation-stor
 import { keyReads, keyTransactions, keyWrites } from '../keys/store.ts'
 import { domainReads, domainWrites } from '../mail/domain-store.ts'
 import { keyMailReads } from '../mail/key-mail-store.ts'
+import { keySessionReads, keySessionWrites } from '../mail/key-session-store.ts'
 import { ledgerReads, ledgerWrites } from '../mail/ledger-store.ts'
 import { levelReads } from '../mail/level-store.ts'
 import { messageReads, messageWrites, type ReleaseRaws } from '../mail/message-store.ts'
@@ -33,6 +34,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
   ...domainReads,
   ...messageReads,
   ...keyMailReads,
+  ...keySessionReads,
   ...operatorReads(rawMail),
   ...levelReads(usedBytes),
   ...ledgerReads,
@@ -45,6 +47,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
 export const mailWrites = {
   ...domainWrites,
   ...sessionEnds,
+  ...keySessionWrites,
   ...ledgerWrites,
   ...accountWrites,
   ...checkRunWrites,

@@ -65,6 +65,7 @@ async function validParams(route: Route): Promise<Record<string, string>> {
   if (names.includes('token')) params['token'] = (await app.session()).token
   if (names.includes('id')) params['id'] = '1'
   if (names.includes('index')) params['index'] = '0'
+  if (names.includes('domain_id')) params['domain_id'] = '1'
   return params
 }
 
@@ -74,10 +75,10 @@ async function send(
   encoding: Encoding,
 ): Promise<TestResponse> {
   const url = `${app.url}${pathWith(route.path, params)}`
-  if (route.method === 'POST') return await post(url, params, encoding)
+  const headers = route.api === 'keyed' ? key : {}
+  if (route.method === 'POST') return await post(url, params, encoding, headers)
   const fullUrl = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(fullUrl))) return STREAM
-  const headers = route.api === 'keyed' ? key : {}
   return await request(fullUrl, { headers, signal: AbortSignal.timeout(20_000) })
 }
 
@@ -151,11 +152,12 @@ for (const route of apiRoutes) {
     for (const name of names) {
       const texts = valuesFor(LONG ? [...TEXTS, ...MORE_TEXTS] : TEXTS, route, name)
       test(`${name}: hostile values get a documented response, the same in every encoding`, async () => {
-        const rest = await validParams(route)
+        const { domain_id: domainId, ...others } = await validParams(route)
+        const rest = name === 'domain' || !domainId ? others : { ...others, domain_id: domainId }
         for (const [at, value] of texts.entries()) {
           const outcomes: unknown[] = []
           for (const encoding of encodingsFor(route, at)) {
-            const response = await send(route, { ...rest, domain_id: '1', [name]: value }, encoding)
+            const response = await send(route, { ...rest, [name]: value }, encoding)
             check(route, response, `${name}=${value}`)
             await deleteCreated(route, response)
             outcomes.push(outcomeOf(response))
@@ -173,7 +175,8 @@ for (const route of apiRoutes) {
         for (const value of jsonValues) {
           const others = Object.entries(rest).map(([key, text]) => `"${key}":"${text}",`)
           const body = `{${others.join('')}"${name}":${value}}`
-          const response = await postJson(`${app.url}${route.path}`, body)
+          const headers = route.api === 'keyed' ? key : {}
+          const response = await postJson(`${app.url}${route.path}`, body, headers)
           check(route, response, body.slice(0, 200))
           await deleteCreated(route, response)
         }

@@ -22,6 +22,7 @@ export const problemStatus = {
   plan_expired: 402,
   not_allowed: 403,
   message_not_found: 404,
+  session_not_found: 404,
   webhook_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,

@@ -2,7 +2,6 @@ import { Problem } from '../../base/problem.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { type HttpResponse, json } from '../../http/server/response.ts'
-import type { AddressRules } from '../../shared/address-rules.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { awaitMail } from '../list/check-mail.ts'
 import { listMatching, matchTest } from '../list/filtered-mail.ts'
@@ -10,7 +9,7 @@ import { searchMail } from '../list/search-mail.ts'
 import { scannerForClient } from '../read/code-scanner.ts'
 import { type MailFilter, parseFilter, parseSearch, type SearchText } from '../rules/filter.ts'
 import { isMailboxFull, type Session } from '../rules/session.ts'
-import { type Listing, listedJson, mailboxJson } from './schemas.ts'
+import { type Listing, listedJson, mailboxJson, rulesJson } from './schemas.ts'
 
 // check-mail with conditions: neither cached nor tagged, because its response also depends on what is still to be parsed.
 
@@ -112,15 +111,10 @@ export function mailboxPart(deps: MailRouteDeps, session: Session) {
   return {
     status: 'success' as const,
     ...mailboxJson(session),
-    ...rulesJson(session.rules),
+    ...rulesJson(session),
     ...(session.label === undefined ? {} : { label: session.label }),
     ...full,
   }
-}
-
-function rulesJson({ onlyFrom, maxMessages }: AddressRules): Pick<Listing, 'rules'> {
-  if (onlyFrom.length === 0 && maxMessages === undefined) return {}
-  return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
 }
 
 export function forClient({ store, now, codes, steps }: MailRouteDeps, client: string | undefined) {

@@ -109,23 +109,25 @@ const listedSchema = named('MessageSummary', {
   ),
 })
 
-const mailboxFields = {
+export const mailboxFields = {
   email: addressField,
   ...timeFields('expires_at'),
 }
 
+export const rulesSchema = Type.Optional(
+  named(
+    'AddressRules',
+    {
+      only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
+      max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
+    },
+    { description: 'What the address accepts, if it was created with rules.' },
+  ),
+)
+
 export const listingSchema = namedSuccess('MessageList', {
   ...mailboxFields,
-  rules: Type.Optional(
-    named(
-      'AddressRules',
-      {
-        only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
-        max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
-      },
-      { description: 'What the address accepts, if it was created with rules.' },
-    ),
-  ),
+  rules: rulesSchema,
   label: Type.Optional(
     Type.String({ description: 'If the session has one.', examples: ['sign-up test'] }),
   ),
@@ -169,6 +171,13 @@ export function mailboxJson({ address, expiresAt }: Session) {
     email: address,
     ...timestampFields('expires_at', expiresAt),
   }
+}
+
+export function rulesJson({
+  rules: { onlyFrom, maxMessages },
+}: Pick<Session, 'rules'>): Pick<Listing, 'rules'> {
+  if (onlyFrom.length === 0 && maxMessages === undefined) return {}
+  return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
 }
 
 export function sessionJson(session: Session, token: string) {

@@ -75,7 +75,7 @@ export async function extendSession(
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
   const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed: isKeyed(session) })
-  const extension = { domain, seconds, now: deps.now() }
+  const extension = { domain, seconds, now: deps.now(), tokenHash: secretHash(token) }
   if (isLive(session, extension.now)) return await extend(deps, session, extension)
 
   const revived = await revive(deps, session, extension)
@@ -90,16 +90,17 @@ interface Extension {
   domain: MailDomain | undefined
   seconds: number
   now: Date
+  tokenHash: string
 }
 
 async function extend(
   { store, lifetimes, bus }: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now }: Extension,
+  { domain, seconds, now, tokenHash }: Extension,
 ): Promise<Session> {
   const cap = maxLifetimeSeconds(domain, lifetimes, isKeyed(session))
   const expiresAt = extendedExpiry(session, now, seconds, cap)
-  const extended = await store.extendSession(session.id, expiresAt, now)
+  const extended = await store.extendSession(session.id, expiresAt, now, tokenHash)
   if (!extended) throw sessionExpired()
   wakeSession(bus, session)
   return extended
@@ -109,13 +110,13 @@ async function extend(
 async function revive(
   deps: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now }: Extension,
+  { domain, seconds, now, tokenHash }: Extension,
 ): Promise<Session | undefined> {
   const { store, cooldownMs } = deps
   if (!isWithinCooldown(session, now, cooldownMs)) return undefined
   if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
-  return await store.reviveSession({ mailbox: session.id, now, expiresAt, cooldownMs })
+  return await store.reviveSession({ mailbox: session.id, tokenHash, now, expiresAt, cooldownMs })
 }
 
 function isKeyed({ keyId }: Session): boolean {

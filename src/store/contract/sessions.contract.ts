@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
+  address,
   at,
   COOLDOWN,
   DAY,
@@ -129,6 +130,71 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       expect(await fixture.store.endSession(id, at(1000))).toBe(false)
       expect(await fixture.take('ann@box.test', 'b', at(COOLDOWN))).toBeUndefined()
       expect.assert(await fixture.take('ann@box.test', 'b', at(1000 + COOLDOWN)))
+    })
+  })
+
+  describe('sessions of a key', () => {
+    const session = (name: string, keyId = 'ann') =>
+      fixture.session(`${name}@box.test`, HOUR, keyId)
+    const list = async (
+      keyId: string,
+      { now = START, beforeId = undefined as number | undefined, limit = 9 } = {},
+    ) => (await fixture.other.listKeySessions({ keyId, now, beforeId, limit })).map(({ id }) => id)
+    const named = (name: string, keyId: string, now = START) => ({
+      ...{ keyId, address: address(`${name}@box.test`), now },
+    })
+
+    test('live ones are listed by page, newest first, for their key alone', async () => {
+      const [one, two, three] = [await session('one'), await session('two'), await session('three')]
+      await session('other', 'bob')
+      await fixture.session('none@box.test')
+      await fixture.store.endSession(two.id, START)
+      const extended = await fixture.store.extendSession(one.id, at(3 * HOUR), START)
+      expect.assert(extended)
+      expect(await list('ann')).toStrictEqual([three.id, one.id])
+      expect(await list('ann', { limit: 1 })).toStrictEqual([three.id])
+      expect(await list('ann', { beforeId: three.id })).toStrictEqual([one.id])
+      expect(await list('ann', { now: at(HOUR) })).toStrictEqual([one.id])
+      await fixture.sweepAll(at(2 * HOUR))
+      expect(await list('ann'), 'a swept session has ended').toStrictEqual([one.id])
+    })
+
+    test('one is ended by its key alone, once', async () => {
+      const { id, tokenHash } = await session('one')
+      await fixture.other.findSession(tokenHash)
+      expect(await fixture.store.endKeySession(named('one', 'bob'))).toBeUndefined()
+      expect(await fixture.store.endKeySession(named('one', 'ann', at(HOUR)))).toBeUndefined()
+      expect(await fixture.other.findSession(tokenHash)).toBeTruthy()
+      expect((await fixture.store.endKeySession(named('one', 'ann')))?.id).toBe(id)
+      expect(await fixture.other.findSession(tokenHash)).toBeUndefined()
+      expect(await fixture.store.endKeySession(named('one', 'ann'))).toBeUndefined()
+      expect(await fixture.take('one@box.test', 'b', at(COOLDOWN - 1))).toBeUndefined()
+    })
+
+    test('a token is replaced by its key alone, with a new version, and then does nothing', async () => {
+      const { id, tokenHash, version } = await session('one')
+      await fixture.other.findSession(tokenHash)
+      const roll = (keyId: string, now = START) =>
+        fixture.store.rollToken({ ...named('one', keyId, now), tokenHash: 'new' })
+      expect(await roll('bob')).toBeUndefined()
+      expect(await roll('ann', at(HOUR)), 'expired').toBeUndefined()
+      expect(await fixture.other.findSession(tokenHash)).toBeTruthy()
+      const rolled = await roll('ann')
+      expect.assert(rolled && rolled.id === id && rolled.version > version)
+      expect(await fixture.other.findSession(tokenHash)).toBeUndefined()
+      expect(await fixture.other.findSession('new')).toStrictEqual(rolled)
+      const extend = (hash: string) => fixture.store.extendSession(id, at(2 * HOUR), START, hash)
+      expect([await extend(tokenHash), Boolean(await extend('new'))]).toStrictEqual([
+        undefined,
+        true,
+      ])
+      const times = { now: at(2 * HOUR), expiresAt: at(3 * HOUR), cooldownMs: COOLDOWN }
+      const revive = (hash: string) =>
+        fixture.store.reviveSession({ mailbox: id, tokenHash: hash, ...times })
+      expect([await revive(tokenHash), Boolean(await revive('new'))]).toStrictEqual([
+        undefined,
+        true,
+      ])
     })
   })
 

@@ -29,14 +29,15 @@ export async function post(
   url: string,
   params: Record<string, string>,
   encoding: Encoding = 'form',
+  headers: Record<string, string> = {},
 ): Promise<TestResponse> {
   const form = new URLSearchParams(params)
-  if (encoding === 'query') return await request(`${url}?${form}`, { method: 'POST' })
-  if (encoding === 'form') return await request(url, { method: 'POST', body: form })
-  if (encoding === 'json') return await postJson(url, JSON.stringify(params))
+  if (encoding === 'query') return await request(`${url}?${form}`, { method: 'POST', headers })
+  if (encoding === 'form') return await request(url, { method: 'POST', headers, body: form })
+  if (encoding === 'json') return await postJson(url, JSON.stringify(params), headers)
   const parts = new FormData()
   for (const [name, value] of Object.entries(params)) parts.append(name, value)
-  return await request(url, { method: 'POST', body: parts })
+  return await request(url, { method: 'POST', headers, body: parts })
 }
 
 export async function postJson(

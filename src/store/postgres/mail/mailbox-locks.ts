@@ -7,7 +7,8 @@ import { rulesOf, type SessionRow } from '../../../mail/store-rows.ts'
 import { NO_USAGE } from '../../resolve-recipients.ts'
 import { partitionFor } from './partition-key.ts'
 
-interface BoxRow extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared'> {
+interface BoxRow
+  extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared' | 'label'> {
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
   domain_id: number | null
