@@ -43,7 +43,7 @@ const LINK = {
 
 describe('waitForMessage', () => {
   test('returns a message that arrives later', async () => {
-    const mailbox = await mayfly.createMailbox({ prefix: 'later', domain_id: 1 })
+    const mailbox = await mayfly.createMailbox({ prefix: 'later', domain: 'box.test' })
     expect(mailbox.email).toBe('later@box.test')
     const waiting = mailbox.waitForMessage()
     await waitForLongPolls(1, app)

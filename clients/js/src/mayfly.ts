@@ -53,6 +53,8 @@ export interface MayflyOptions {
 
 export interface NewMailbox {
   prefix?: string
+  /** The name of a mail domain, instead of its id. */
+  domain?: string
   domain_id?: number
   /** Seconds. */
   ttl?: number
@@ -62,6 +64,8 @@ export interface NewMailbox {
   /** Senders: addresses, or domains with their subdomains. */
   only_from?: readonly string[]
   max_messages?: number
+  /** At most 60 characters, for your own use. */
+  label?: string
 }
 
 export interface EmailsOptions extends Filter, CallOptions {

@@ -115,7 +115,8 @@ def test_messages_read_and_attachment(mailbox):
 
 
 def test_extend_open_and_end(mayfly):
-    mailbox = mayfly.create_mailbox(ttl=120, only_from=["shop.test", "other.test"])
+    mailbox = mayfly.create_mailbox(domain="box.test", ttl=120, only_from=["shop.test", "other.test"], label="sign-up")
+    assert mailbox.email.endswith("@box.test")
     before = mailbox.expires_at
     mailbox.extend(ttl=3_600)
     assert mailbox.expires_at > before + timedelta(minutes=50)
