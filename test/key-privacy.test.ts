@@ -64,6 +64,8 @@ async function assertHidden(key: TestKey, { address, ids, etags }: KnownMail, hi
   const queries = [
     '',
     'limit=500',
+    'q=canary',
+    `to=${address}&q=canary`,
     ...spellings.map((to) => `to=${encodeURIComponent(to)}`),
     ...ids.flatMap((id) => [
       `since_id=${id - 1}`,

@@ -17,11 +17,12 @@ interface MessageRow {
   code: string | null
   preview: string | null
   attachments: number | null
+  links: number | null
 }
 
 export const MESSAGE_COLUMNS = `message.id, message.raw_id, message.recipient, message.sender_name,
   message.sender_email, message.subject, message.received_at, message.size, message.code, message.preview,
-  message.attachments`
+  message.attachments, message.links`
 
 /** Runs a statement that selects MESSAGE_COLUMNS. */
 export function* messages(text: string, values: readonly Value[]): Operation<Message[]> {
@@ -38,6 +39,7 @@ export function* messages(text: string, values: readonly Value[]): Operation<Mes
     code: row.code ?? undefined,
     preview: row.preview ?? undefined,
     attachments: row.attachments ?? undefined,
+    links: row.links ?? undefined,
   }))
 }
 
@@ -80,7 +82,7 @@ export type ReleaseRaws = (rawIds: readonly number[], endedAt?: Date) => Operati
 /** Each in one transaction. */
 export function messageWrites(releaseRaws: ReleaseRaws) {
   return {
-    *saveScan({ mailbox, id, code, preview, attachments }: MessageScan): Operation<boolean> {
+    *saveScan({ mailbox, id, code, preview, attachments, links }: MessageScan): Operation<boolean> {
       const owned = yield* query(
         `select 1 from mail.session
          where id = $1 and token_hash is not null and not cleared for no key update`,
@@ -88,9 +90,9 @@ export function messageWrites(releaseRaws: ReleaseRaws) {
       )
       if (owned.length === 0) return false
       const noted = yield* query(
-        `update mail.message set code = $3, preview = $4, attachments = $5
-         where mailbox = $1 and id = $2 and preview is null returning id`,
-        [mailbox, id, code, preview, attachments],
+        `update mail.message set code = $3, preview = $4, attachments = $5, links = $6
+         where mailbox = $1 and id = $2 and links is null returning id`,
+        [mailbox, id, code, preview, attachments, links],
       )
       if (noted.length === 0) return false
       yield* query('update mail.session set codes = codes + 1 where id = $1', [mailbox])

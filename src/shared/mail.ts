@@ -83,6 +83,11 @@ export const LINK_KINDS = ['verify', 'sign_in', 'reset', 'unsubscribe', 'other']
 
 export type LinkKind = (typeof LINK_KINDS)[number]
 
+/** Links that a person is meant to follow: to verify an address, sign in or reset a password. */
+export function isActionLink({ kind }: Pick<Link, 'kind'>): boolean {
+  return kind === 'verify' || kind === 'sign_in' || kind === 'reset'
+}
+
 export interface SenderChecks {
   spf: CheckResult
   dkim: CheckResult

@@ -16,10 +16,10 @@ describe('an operation', () => {
     [
       'GET /api/check-mail',
       'token',
-      'since_id limit wait from subject has_code q force If-None-Match',
+      'since_id limit wait from subject has_code has_link q force If-None-Match',
     ],
     ['POST /api/delete-mail', 'token', 'id ids all up_to_id'],
-    ['GET /emails', 'key', 'to since_id limit cursor wait from subject If-None-Match'],
+    ['GET /emails', 'key', 'to since_id limit cursor wait from subject q If-None-Match'],
     ['GET /api/orders/{id}', undefined, 'id Claim-Secret'],
     ['GET /metrics', 'admin', ''],
   ] as const) {

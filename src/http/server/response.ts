@@ -199,6 +199,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'X-Ignored-Parameters',
   'X-Timed-Out',
+  'X-Incomplete',
 ].join(', ')
 
 type WithCors = (

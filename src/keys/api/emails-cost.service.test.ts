@@ -53,7 +53,15 @@ describe('charging', () => {
     expect(await cost(operation)).toStrictEqual([304, 1])
   })
 
-  for (const query of ['to=x', 'limit=0', 'limit=501', 'cursor=x', 'since_id=-1', 'wait=56']) {
+  for (const query of [
+    'to=x',
+    'limit=0',
+    'limit=501',
+    'cursor=x',
+    'since_id=-1',
+    'wait=56',
+    'q=a',
+  ]) {
     test(`a 400 for ${query} costs nothing`, async () => {
       expect(await cost(({ headers }) => read(`?${query}`, headers))).toStrictEqual([400, 0])
     })
@@ -288,6 +296,20 @@ describe('429', () => {
     expect((await from('/emails/61', other)).status, 'other keys, too').toBe(404)
     passSeconds(1)
     expect((await from('/emails/61')).status).toBe(404)
+  })
+
+  test('a key searches 60 times a minute', async () => {
+    const { server, key } = await openServerWithManualClock()
+    const search = (query: string) =>
+      requestFrom(server.port, PROXY, {
+        path: `/emails?${query}`,
+        headers: { 'x-forwarded-for': newClient(), ...key.headers },
+      })
+    for (let count = 1; count <= 60; count += 1) expect((await search('q=code')).status).toBe(200)
+    const refused = await search('q=code')
+    expect([refused.status, refused.body['code']]).toStrictEqual([429, 'rate_limited'])
+    expect(refused.headers.get('x-ratelimit-remaining'), 'which costs nothing').toBe('940')
+    expect((await search('')).status).toBe(200)
   })
 
   test('after 20 wrong keys a client is refused, even with a valid key', async () => {

@@ -108,6 +108,46 @@ describe('200', () => {
     const [, next = ''] = /<(.*)>/.exec(response.headers.get('link') ?? '') ?? []
     const rest = await request(`${server.url}${next}`, { headers: key.headers })
     expect(emailsOf(rest).map(({ subject }) => subject)).toStrictEqual(['in the rest'])
+
+    const search = await readEmails({ q: 'in the rest' })
+    expect(emailsOf(search)).toStrictEqual([])
+    const [, onward = ''] = /<(.*)>/.exec(search.headers.get('link') ?? '') ?? []
+    expect(new URLSearchParams(onward.split('?')[1]).get('q')).toBe('in the rest')
+    const others = await request(`${server.url}${onward}`, { headers: key.headers })
+    expect(emailsOf(others).map(({ subject }) => subject)).toStrictEqual(['in the rest'])
+  })
+
+  for (const [query, expected] of [
+    [{ q: 'HELLO' }, ['Three', 'Two', 'One']],
+    [{ q: 'sender' }, ['Three', 'Two', 'One']],
+    [{ q: 'shop.test' }, ['Two', 'One']],
+    [{ q: 'thre' }, ['Three']],
+    [{ q: 'hello', from: 'shop.test', subject: 'o' }, ['Two', 'One']],
+    [{ q: 'nowhere' }, []],
+  ] as const) {
+    test(`${JSON.stringify(query)} finds ${expected.join(', ') || 'nothing'}`, async () => {
+      const email = await addressWithMail()
+      const before = await used()
+      const response = await readEmails({ to: email, ...query })
+      expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(expected)
+      expect(['etag', 'x-incomplete'].map((name) => response.headers.get(name))).toStrictEqual([
+        null,
+        null,
+      ])
+      expect((await used()) - before).toBe(1)
+    })
+  }
+
+  test('a search of texts that are too long says X-Incomplete', async () => {
+    const email = await newAddress()
+    const text = `first\r\n${'hay hay hay\r\n'.repeat(10_000)}last\r\n`
+    await server.mail(email, `Subject: x\r\n\r\n${text}`)
+    const found = async (q: string) => {
+      const response = await readEmails({ to: email, q })
+      return [emailsOf(response).length, response.headers.get('x-incomplete')]
+    }
+    expect(await found('first')).toStrictEqual([1, null])
+    expect(await found('last')).toStrictEqual([0, '1'])
   })
 
   test('a client that hangs up during a wait is not charged', async () => {

@@ -268,6 +268,9 @@ describe('400', () => {
     ['?from=ann%40', 'from'],
     ['?from=a%20b.test&wait=55', 'from'],
     [`?subject=${'x'.repeat(201)}`, 'subject'],
+    ['?q=a', 'q'],
+    [`?q=${'x'.repeat(101)}`, 'q'],
+    ['?q=invoice&wait=5', 'q'],
   ] as const) {
     test(`${query} is refused`, async () => {
       const response = await read(query)
@@ -278,7 +281,7 @@ describe('400', () => {
   }
 
   test('empty parameters are ignored', async () => {
-    expect((await read('?to=&limit=&cursor=&since_id=&wait=')).status).toBe(200)
+    expect((await read('?to=&limit=&cursor=&since_id=&wait=&q=')).status).toBe(200)
   })
 })
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Problem } from '../../base/problem.ts'
 import { keyedEtag, MAX_CACHED_BYTES, matchesEtag } from '../../http/server/caching.ts'
+import { takeRate } from '../../http/server/rates.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import {
   bodyBytes,
@@ -12,15 +13,16 @@ import {
 } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import { named } from '../../http/server/schemas.ts'
+import { parseConditions } from '../../mail/api/check-mail-filter.ts'
 import {
   addressField,
   DEFAULT_LIMIT,
   limitField,
+  searchField,
   senderFilterFields,
   sinceIdField,
   waitField,
 } from '../../mail/api/schemas.ts'
-import { parseFilter } from '../../mail/rules/filter.ts'
 import type { Caller } from '../authenticate-key.ts'
 import { withCharge } from '../charge.ts'
 import type { KeyRouteDeps } from '../deps.ts'
@@ -77,6 +79,7 @@ export const emailsRoute = route({
     'Each 200 is charged as one request, even if it is empty. Nothing else is charged: not a 304, an error, or a client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
     'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
     'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages, so it may be empty and still have a Link to the next one, even after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
+    'q searches the same messages, at most 60 times a minute per key. A response that had no time to read all of them within 2 seconds has the header X-Incomplete: 1; search again.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
   ].join('\n\n'),
   input: Type.Object({
@@ -88,14 +91,15 @@ export const emailsRoute = route({
     ),
     wait: waitField,
     ...senderFilterFields,
+    q: searchField,
   }),
   output: emailsSchema,
   ...CHARGED,
   problems: [...CHARGED.problems, 'shutting_down'],
-  responseHeaders: ['Link', 'X-Timed-Out'],
+  responseHeaders: ['Link', 'X-Timed-Out', 'X-Incomplete'],
   conditional: true,
   async handle(
-    { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0, from, subject },
+    { to, since_id: sinceId = 0, limit = DEFAULT_LIMIT, cursor, wait = 0, from, subject, q },
     deps: KeyRouteDeps,
     request,
   ) {
@@ -106,15 +110,20 @@ export const emailsRoute = route({
       sinceId,
       beforeId: cursor === undefined ? undefined : parseCursor(cursor),
       limit,
-      filter: parseFilter({ from, subject }),
+      ...parseConditions({ from, subject, q, wait }),
+    }
+    const isSearch = query.search !== undefined
+    if (isSearch && request.client !== undefined) {
+      await takeRate(deps, 'searchMail', `key ${key.id}`)
     }
     request.throwIfClosed()
-    const conditions = { ...(from ? { from } : {}), ...(subject ? { subject } : {}) }
+    const given = Object.entries({ from, subject, q }).filter(([, value]) => value)
+    const conditions = Object.fromEntries(given) as Record<string, string>
     const caller = callerOf(deps, request)
     const context: EmailsRequest = { deps, request, caller, query, conditions }
     const found = await visibleMail(context, key, wait)
     // With conditions there is no ETag: mail that does not match would change it.
-    const etag = query.filter ? undefined : keyedEtag(query, found.version)
+    const etag = query.filter || isSearch ? undefined : keyedEtag(query, found.version)
     if (etag !== undefined && matchesEtag(request.headers['if-none-match'], etag)) {
       return empty(304, { etag })
     }
@@ -195,12 +204,16 @@ async function listing(
   const name = `emails ${keyId} ${to} ${sinceId} ${beforeId} ${limit}`
   const cached = etag === undefined ? undefined : deps.responseCache.get(name, etag)
   if (cached) return cached
-  const { records, nextAfter } = await listEmails(deps, query, {
+  const { records, nextAfter, incomplete } = await listEmails(deps, query, {
     ...pageRequest(request, query),
     toJson: recordJson,
     reserve: request.reserveSendBudget,
   })
-  const headers = { ...tagged(etag), ...linked(context, nextAfter) }
+  const headers = {
+    ...tagged(etag),
+    ...linked(context, nextAfter),
+    ...(incomplete ? { 'x-incomplete': '1' } : {}),
+  }
   const parts = emailsJson(query, records)
   // To copy a large one would delay other requests.
   if (bodyBytes(parts) > MAX_CACHED_BYTES) return jsonResponse(parts, headers)

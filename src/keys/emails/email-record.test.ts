@@ -16,6 +16,7 @@ const MESSAGE: Message = {
   code: undefined,
   preview: undefined,
   attachments: undefined,
+  links: undefined,
 }
 const MAIL: Mail = { ...EMPTY_MAIL, text: 'text' }
 const other = { name: 'Other', address: 'other@box.test' }

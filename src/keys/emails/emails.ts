@@ -3,7 +3,12 @@ import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import type { MailDeps } from '../../mail/deps.ts'
 import { type PollSource, pollUntil, type SharedPolls } from '../../mail/list/shared-poll.ts'
-import { groupSteps, type MailFilter, matchesFilter } from '../../mail/rules/filter.ts'
+import {
+  groupSteps,
+  type MailFilter,
+  matchesFilter,
+  type SearchText,
+} from '../../mail/rules/filter.ts'
 import type { Message } from '../../mail/rules/message.ts'
 import { keyedTopic, POOL, type Topic } from '../../mail/rules/session.ts'
 import type { KeyScope, MailStore } from '../../mail/store.ts'
@@ -25,6 +30,7 @@ export interface EmailQuery {
   beforeId: number | undefined
   limit: number
   filter?: MailFilter | undefined
+  search?: SearchText | undefined
 }
 
 /** The version of what the key may see of this query: unchanged while the response is. */
@@ -48,7 +54,7 @@ export interface PageRequest {
   signal?: AbortSignal
 }
 
-interface Selection {
+export interface Selection {
   /** Newest first. */
   messages: Message[]
   /** `beforeId` of the next page; undefined if there is none. */
@@ -75,7 +81,7 @@ export async function selectMessages(
 
 /** Messages examined for a filtered page. The next page continues after the last one. */
 export const MAX_EXAMINED = 5_000
-const EXAMINED_AT_ONCE = 500
+export const EXAMINED_AT_ONCE = 500
 
 /** Examines messages from the newest until the page is full or the limit is reached. */
 async function selectMatching(

@@ -10,6 +10,7 @@ import {
   type PageRequest,
   selectMessages,
 } from './emails.ts'
+import { searchEmails } from './search-emails.ts'
 
 interface ListRequest extends PageRequest {
   /** What a response contains of a record. */
@@ -23,6 +24,8 @@ interface EmailPage {
   records: ListedEmail[]
   /** `beforeId` of the next page; undefined if there is none. */
   nextAfter: number | undefined
+  /** Some messages could not be searched in time. */
+  incomplete: boolean
 }
 
 export interface ListedEmail {
@@ -44,11 +47,15 @@ export async function listEmails(
   query: EmailQuery,
   request: ListRequest,
 ): Promise<EmailPage> {
-  const { messages, nextAfter } = await selectMessages(deps, query, request)
+  const { search } = query
+  const { messages, nextAfter, incomplete } =
+    search === undefined
+      ? { ...(await selectMessages(deps, query, request)), incomplete: false }
+      : await searchEmails(deps, query, search, request)
   request.reserve(expectedBytes(messages))
   const readRecord = recordReader(deps, query, request)
   const records: ListedEmail[] = []
-  const endedEarly = () => ({ records, nextAfter: records.at(-1)?.id })
+  const endedEarly = () => ({ records, nextAfter: records.at(-1)?.id, incomplete })
   const endsAt = deps.now().getTime() + MAX_PAGE_MS
   let bytes = 0
   for (let at = 0; at < messages.length; at += AT_ONCE) {
@@ -65,7 +72,7 @@ export async function listEmails(
       records.push(record)
     }
   }
-  return { records, nextAfter }
+  return { records, nextAfter, incomplete }
 }
 
 function expectedBytes(messages: readonly Message[]): number {

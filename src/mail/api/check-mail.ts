@@ -16,6 +16,7 @@ import {
   limitField,
   listedJson,
   listingSchema,
+  searchField,
   sinceIdField,
   tokenField,
   waitField,
@@ -27,12 +28,7 @@ const input = Type.Object({
   limit: limitField,
   wait: waitField,
   ...filterFields,
-  q: Type.Optional(
-    Type.String({
-      description:
-        'Only messages with this text in the sender, the subject or the first 100,000 characters of the text, ignoring case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
-    }),
-  ),
+  q: searchField,
   force: Type.Optional(
     Type.Boolean({
       description: 'For a Gmail alias: fetch its mail now, if the account allows it.',
@@ -45,7 +41,7 @@ export const checkMailRoute = route({
   path: '/api/check-mail',
   title: 'List messages',
   description:
-    'The messages of the session, newest first. If the ETag of an earlier response is sent as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent as soon as there is mail. A message that is parsed after the list was sent changes the ETag once; clients that only use since_id do not see its code and preview. A response that timed out has no ETag.\n\nfrom, subject and has_code select messages; limit applies to those selected. With wait, only a matching message ends the wait. since_id counts all messages. A response with conditions has no ETag, and If-None-Match is ignored.',
+    'The messages of the session, newest first. If the ETag of an earlier response is sent as If-None-Match, the response is 304 while nothing has changed. With wait, the response is sent as soon as there is mail. A message that is parsed after the list was sent changes the ETag once; clients that only use since_id do not see its code and preview. A response that timed out has no ETag.\n\nfrom, subject, has_code and has_link select messages; limit applies to those selected. With wait, only a matching message ends the wait. since_id counts all messages. A response with conditions has no ETag, and If-None-Match is ignored.',
   input,
   output: listingSchema,
   problems: ['invalid_token', 'session_expired', 'shutting_down'],

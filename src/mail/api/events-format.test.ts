@@ -13,6 +13,7 @@ const message = {
   code: '123456',
   preview: 'Your code is 123456.',
   attachments: 0,
+  links: 0,
 }
 
 describe('event format', () => {

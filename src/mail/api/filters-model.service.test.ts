@@ -61,11 +61,13 @@ const mailArbitrary = fc.record({
   subject: words(6),
   text: words(10),
   hasCode: fc.boolean(),
+  hasLink: fc.boolean(),
 })
 const questionArbitrary = fc.record({
   from: optional(fc.constantFrom(...PATTERNS)),
   subject: optional(words(2)),
   has_code: optional(fc.constantFrom('0', '1')),
+  has_link: optional(fc.constantFrom('0', '1')),
   q: optional(words(2).filter((text) => [...text].length >= 2)),
   limit: optional(fc.integer({ min: 1, max: 20 })),
   since: optional(fc.nat({ max: MAILS - 1 })),
@@ -76,12 +78,14 @@ const NO_CONDITION: Question = {
   from: undefined,
   subject: undefined,
   has_code: undefined,
+  has_link: undefined,
   q: undefined,
   limit: undefined,
   since: undefined,
 }
 const POOLED = 'any@pool.test'
 const CODE_TEXT = 'Your verification code is 482913.'
+const LINK_TEXT = 'Verify your address: https://shop.test/verify'
 
 type Sent =
   typeof mailArbitrary extends fc.Arbitrary<infer M> ? M & { id: number; to: string } : never
@@ -107,10 +111,11 @@ beforeAll(async () => {
   const mails = fc.sample(mailArbitrary, MAILS).map((mail, at) => {
     return { ...mail, to: at % 3 === 0 ? POOLED : session.email }
   })
-  for (const { from, subject, text, hasCode, to } of mails) {
+  for (const { from, subject, text, hasCode, hasLink, to } of mails) {
     const code = hasCode ? `\r\n\r\n${CODE_TEXT}` : ''
+    const link = hasLink ? `\r\n\r\n${LINK_TEXT}` : ''
     const head = `From: Sender <${from}>\r\nSubject: ${subject}\r\nContent-Type: text/plain; charset=utf-8`
-    await server.mail(to, `${head}\r\n\r\n${text}${code}\r\n`)
+    await server.mail(to, `${head}\r\n\r\n${text}${code}${link}\r\n`)
   }
   const ids = await readPages({ limit: '500' })
   expect(ids.length).toBe(MAILS)
@@ -159,24 +164,26 @@ function matchesSender(sender: string, pattern: string): boolean {
 
 /** The ids that the model finds in the mail to this address, or in all, newest first. */
 function expectedIds(question: Question, to: string | undefined): number[] {
-  const { from, subject, has_code: hasCode, q, limit = 100, since } = question
+  const { from, subject, has_code: hasCode, has_link: hasLink, q, limit = 100, since } = question
   const sinceId = since === undefined ? 0 : (all[since]?.id ?? 0)
   return all
     .filter((mail) => mail.id > sinceId && (to === undefined || mail.to === to))
     .filter((mail) => from === undefined || matchesSender(mail.from, from))
     .filter((mail) => subject === undefined || contains(mail.subject, subject))
     .filter((mail) => hasCode !== '1' || mail.hasCode)
+    .filter((mail) => hasLink !== '1' || mail.hasLink)
     .filter((mail) => q === undefined || textsOf(mail).some((text) => contains(text, q)))
     .slice(0, limit)
     .map(({ id }) => id)
 }
 
-const textsOf = ({ from, subject, text, hasCode }: Sent) => [
+const textsOf = ({ from, subject, text, hasCode, hasLink }: Sent) => [
   'Sender',
   from,
   subject,
   text,
   ...(hasCode ? [CODE_TEXT] : []),
+  ...(hasLink ? [LINK_TEXT] : []),
 ]
 
 function queryOf({ since, limit, ...conditions }: Question): Record<string, string> {
@@ -208,8 +215,8 @@ test('/emails finds what the model finds in a session, in the pool and in both, 
     fc.asyncProperty(
       questionArbitrary,
       fc.constantFrom(...addresses),
-      async ({ from = 'test', subject, limit = 7, since }, to) => {
-        const question = { from, subject, since, limit, has_code: undefined, q: undefined }
+      async ({ from = 'test', subject, q, limit = 7, since }, to) => {
+        const question = { ...NO_CONDITION, from, subject, q, since, limit }
         const ids = await readPages({ ...(to === undefined ? {} : { to }), ...queryOf(question) })
         expect(ids).toStrictEqual(expectedIds({ ...question, limit: MAILS }, to))
       },

@@ -28,6 +28,7 @@ async function createSession({ url }: { url: string } = server) {
 
 const mailOf = (from: string, subject: string, text = 'hello') =>
   `From: Sender <${from}>\r\nSubject: ${subject}\r\n\r\n${text}\r\n`
+const LINK = 'Verify your address: https://shop.test/verify?t=1'
 const check = (token: string, query: Record<string, string>, headers = {}, { url } = server) =>
   request(`${url}/api/check-mail?${new URLSearchParams({ token, ...query })}`, { headers })
 const listed = ({ body }: Awaited<ReturnType<typeof check>>) => body['messages'] as Listed[]
@@ -38,7 +39,7 @@ const subjects = (response: Awaited<ReturnType<typeof check>>) =>
 async function sessionWithMail() {
   const session = await createSession()
   await server.mail(session.email, mailOf('ann@shop.test', 'One', 'Your code is 482913.'))
-  await server.mail(session.email, mailOf('bob@mail.shop.test', 'Two'))
+  await server.mail(session.email, mailOf('bob@mail.shop.test', 'Two', LINK))
   await server.mail(session.email, mailOf('eve@other.test', 'Three', 'Your code is 777123.'))
   return session
 }
@@ -50,6 +51,8 @@ describe('check-mail, 200', () => {
     [{ subject: 't' }, ['Three', 'Two']],
     [{ has_code: '1' }, ['Three', 'One']],
     [{ has_code: '0' }, ['Three', 'Two', 'One']],
+    [{ has_link: '1' }, ['Two']],
+    [{ has_link: '1', has_code: '1' }, []],
     [{ from: 'shop.test', has_code: '1' }, ['One']],
     [{ from: 'shop.test', limit: '1' }, ['Two']],
     [{ from: '', subject: '' }, ['Three', 'Two', 'One']],
@@ -89,19 +92,25 @@ describe('check-mail, 200', () => {
 
   test('a hundred mails that do not match do not end a wait; the one that does ends it', async () => {
     const { email, token } = await createSession()
-    const waiting = [{ from: 'shop.test' }, { subject: 'wanted' }, { has_code: '1' }].map((query) =>
-      check(token, { ...query, wait: '55' }),
-    )
+    const waiting = [
+      { from: 'shop.test' },
+      { subject: 'wanted' },
+      { has_code: '1' },
+      { has_link: '1' },
+    ].map((query) => check(token, { ...query, wait: '55' }))
     let ended = 0
     for (const wait of waiting) void wait.then(() => (ended += 1))
-    await waitForWaits(3)
+    await waitForWaits(4)
     for (let sent = 0; sent < 100; sent += 1) {
       await server.mail(email, mailOf('eve@other.test', `No ${sent}`))
     }
     // A wait that any mail ended would have been answered before this request.
     await check(token, {})
     expect(ended).toBe(0)
-    await server.mail(email, mailOf('ann@shop.test', 'Wanted', 'Your code is 482913.'))
+    await server.mail(
+      email,
+      mailOf('ann@shop.test', 'Wanted', `Your code is 482913.\r\n\r\n${LINK}`),
+    )
     for (const wait of waiting) expect(subjects(await wait)).toStrictEqual(['Wanted'])
   })
 
@@ -237,6 +246,7 @@ describe('400', () => {
         ['from', 'a b.test'],
         ['subject', 'x'.repeat(201)],
         ['has_code', '2'],
+        ['has_link', 'yes'],
       ] as const) {
         const query = new URLSearchParams({ token, [name]: value })
         const response = await request(`${server.url}${path}?${query}`)
@@ -249,6 +259,17 @@ describe('400', () => {
 })
 
 describe('events, 200', () => {
+  test('with has_link, a message is reported once it is parsed', async () => {
+    const { email, token } = await createSession()
+    const events = await openEvents(server.url, { token, has_link: '1', since_id: '0' })
+    const unsubscribe = 'Unsubscribe: https://shop.test/unsubscribe'
+    for (const text of ['Your code is 482913.', unsubscribe, LINK]) {
+      await server.mail(email, mailOf('ann@shop.test', text.slice(0, 6), text))
+    }
+    expect(await events.next()).toStrictEqual({ name: 'message', subject: 'Verify' })
+    events.end()
+  })
+
   test('only matching messages are reported, and their deletions', async () => {
     const { email, token } = await createSession()
     const events = await openEvents(server.url, { token, from: 'shop.test', since_id: '0' })

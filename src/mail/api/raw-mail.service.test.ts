@@ -128,6 +128,7 @@ const message = {
   code: undefined,
   preview: undefined,
   attachments: undefined,
+  links: undefined,
 }
 const raw = {
   bytes: new Uint8Array(),

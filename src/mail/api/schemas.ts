@@ -72,10 +72,23 @@ export const filterFields = {
   has_code: Type.Optional(
     Type.Boolean({ description: 'Only messages with a code, once they are parsed.' }),
   ),
+  has_link: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only messages with a link to verify an address, sign in or reset a password, once they are parsed.',
+    }),
+  ),
 }
 
 export const labelField = Type.Optional(
   Type.String({ description: 'A name for the mailbox, at most 60 characters; see check-mail.' }),
+)
+
+export const searchField = Type.Optional(
+  Type.String({
+    description:
+      'Only messages with this text in the sender, the subject or the first 100,000 characters of the text, ignoring case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
+  }),
 )
 
 export const addressField = Type.String({ examples: ['tovuna.lemisa472@mayfly.example'] })

@@ -1,6 +1,6 @@
 import { Problem, type ProblemCode, StoreUnavailable } from '../../base/problem.ts'
 import type { MailDeps } from '../deps.ts'
-import { type MailFilter, matchesFilter } from '../rules/filter.ts'
+import { type MailFilter, matchesFilter, needsScan } from '../rules/filter.ts'
 import { isScanned, type MessageSummary } from '../rules/message.ts'
 import { sessionExpired } from '../sessions/session.ts'
 import { type MailboxView, mailboxPollSource, type WatchedMailbox } from './mailbox-view.ts'
@@ -133,8 +133,8 @@ async function start({ deps, request, ...stream }: EventStream, view: MailboxVie
     const { id, receivedAt } = message
     if (id > sinceId || (isScanned(message) && receivedAt.getTime() < recentSince)) continue
     stream.unscanned.add(id)
-    // Reported as new once it has a code. Up to where a client resumes, every message was scanned.
-    if (filter?.hasCode && !resumes && !isScanned(message)) stream.unknown.add(id)
+    // Reported as new once it has a code or link. Up to where a client resumes, every message was scanned.
+    if (filter && needsScan(filter) && !resumes && !isScanned(message)) stream.unknown.add(id)
   }
 }
 
@@ -205,8 +205,9 @@ function isKnown({ request, known, unknown }: EventStream, id: number): boolean 
 /** Before the messages that are not decided yet: a client that reconnects may get newer ones again. */
 function resumeAfter(stream: EventStream): number {
   const { request, unscanned, lastId } = stream
-  const undecided = request.filter?.hasCode
-    ? [...unscanned].filter((id) => !isKnown(stream, id))
-    : []
+  const undecided =
+    request.filter && needsScan(request.filter)
+      ? [...unscanned].filter((id) => !isKnown(stream, id))
+      : []
   return Math.min(lastId, ...undecided.map((id) => id - 1))
 }

@@ -1,6 +1,6 @@
 import type { MailDeps } from '../deps.ts'
 import type { StepRequest } from '../read/step-scheduler.ts'
-import { groupSteps, type MailFilter, matchesFilter } from '../rules/filter.ts'
+import { groupSteps, type MailFilter, matchesFilter, needsScan } from '../rules/filter.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
@@ -19,8 +19,8 @@ export async function listMatching(
 ): Promise<{ session: Session; messages: MessageSummary[] }> {
   const { matching, undecided } = await applyFilter(deps, session, request)
   const messages = matching.slice(0, limit)
-  // Those whose code decides; else those that are listed, for their previews.
-  const wanted = request.filter.hasCode ? undecided : messages
+  // Those whose code or links decide; else those that are listed, for their previews.
+  const wanted = needsScan(request.filter) ? undecided : messages
   if (!(await deps.codes.scan(session.id, wanted)?.found())) return { session, messages }
   throwIfClosed()
   const current = await liveSession(deps, token)

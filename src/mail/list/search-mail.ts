@@ -2,6 +2,7 @@ import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
 import type { MailDeps } from '../deps.ts'
 import { isLarge } from '../read/large-reads.ts'
+import type { StepRequest } from '../read/step-scheduler.ts'
 import {
   groupSteps,
   isInSummary,
@@ -16,11 +17,13 @@ import { liveSession } from '../sessions/session.ts'
 import type { MessagePage } from '../store.ts'
 import type { FoundMailbox } from './check-mail.ts'
 
-interface SearchRequest extends MessagePage {
+interface SearchRequest {
   search: SearchText
   filter: MailFilter | undefined
+  /** How many are wanted. */
+  limit: number
   client: string | undefined
-  signal: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 const SEARCH_MS = 2_000
@@ -32,42 +35,55 @@ const SEARCH_MS = 2_000
 export async function searchMail(
   deps: Pick<MailDeps, 'store' | 'codes' | 'parsed' | 'steps' | 'now'>,
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
-  request: SearchRequest,
+  request: SearchRequest & MessagePage,
 ): Promise<{ session: Session; messages: MessageSummary[]; incomplete: boolean }> {
   const { store, codes } = deps
   const { sinceId, limit } = request
   const all = await store.listMessages(session.id, { sinceId, limit: Number.MAX_SAFE_INTEGER })
   codes.scan(session.id, all)
-  const results = await searchSummaries(deps, session, all, request)
-  const timeout = new AbortController()
-  try {
-    await withTimeout(SEARCH_MS, searchTexts(deps, results, request, timeout.signal))
-  } finally {
-    timeout.abort()
-  }
+  const results = await searchSummaries(deps, session.id, all, request)
+  // Those are listed with their previews.
+  for (const hit of results.hits.values()) if (!isScanned(hit)) results.unread.add(hit)
+  await searchTextsInTime(deps, results, request)
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
   const ids = new Set(await store.listMessageIds(current.id))
   // If one was deleted meanwhile, there is room for an older one, which may not have been read.
   for (const id of results.hits.keys()) if (!ids.has(id)) results.hits.delete(id)
+  for (const message of results.unread) if (!ids.has(message.id)) results.unread.delete(message)
+  return { session: current, ...foundOf(results, limit) }
+}
+
+/** The same of these messages, in the order of their ids. */
+export async function searchMessages(
+  deps: TextDeps,
+  mailbox: StepRequest['mailbox'],
+  messages: readonly Message[],
+  request: SearchRequest,
+): Promise<{ messages: Message[]; incomplete: boolean }> {
+  const results = await searchSummaries(deps, mailbox, messages, request)
+  await searchTextsInTime(deps, results, request)
+  return foundOf(results, request.limit)
+}
+
+/** The newest of the messages that were found. */
+function foundOf(results: Results, limit: number) {
   const messages = [...results.hits.values()].sort((a, b) => b.id - a.id).slice(0, limit)
-  const incomplete = [...results.unread].some(
-    (message) => ids.has(message.id) && hasRoomFor(message, results, limit),
-  )
-  return { session: current, messages, incomplete }
+  const incomplete = results.unread.values().some((one) => hasRoomFor(one, results, limit))
+  return { messages, incomplete }
 }
 
 interface Results {
   /** By id. */
-  hits: Map<number, MessageSummary>
+  hits: Map<number, Message>
   /** Undecided, or found but not parsed yet. */
   unread: Set<Message>
 }
 
 async function searchSummaries(
   { steps }: Pick<MailDeps, 'steps'>,
-  { id: mailbox }: Session,
+  mailbox: StepRequest['mailbox'],
   messages: readonly Message[],
   { search, filter, client, signal }: SearchRequest,
 ): Promise<Results> {
@@ -80,7 +96,7 @@ async function searchSummaries(
   const [hits, undecided] = [groups.get('hit') ?? [], groups.get('undecided') ?? []]
   return {
     hits: new Map(hits.map((message) => [message.id, message])),
-    unread: new Set([...undecided, ...hits.filter((message) => !isScanned(message))]),
+    unread: new Set(undecided),
   }
 }
 
@@ -94,6 +110,19 @@ function hasRoomFor({ id }: Message, { hits }: Results, limit: number): boolean 
 // Two processes parse; more reads at once would only use memory.
 const AT_ONCE = 4
 
+async function searchTextsInTime(
+  deps: TextDeps,
+  results: Results,
+  request: SearchRequest,
+): Promise<void> {
+  const timeout = new AbortController()
+  try {
+    await withTimeout(SEARCH_MS, searchTexts(deps, results, request, timeout.signal))
+  } finally {
+    timeout.abort()
+  }
+}
+
 /** Reads the messages that may be listed, until `late`. */
 async function searchTexts(
   deps: TextDeps,
@@ -101,7 +130,7 @@ async function searchTexts(
   request: SearchRequest,
   late: AbortSignal,
 ): Promise<void> {
-  const ended = AbortSignal.any([request.signal, late])
+  const ended = request.signal ? AbortSignal.any([request.signal, late]) : late
   const queue = [...results.unread]
     .sort((a, b) => readCost(a) - readCost(b) || b.id - a.id)
     .values()

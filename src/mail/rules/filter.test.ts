@@ -10,13 +10,14 @@ import {
 
 const INVALID = expect.objectContaining({ code: 'invalid_parameter' })
 
-const MESSAGE = { senderEmail: 'ann@shop.test', subject: 'Your CODE', code: '1' }
+const MESSAGE = { senderEmail: 'ann@shop.test', subject: 'Your CODE', code: '1', links: 1 }
 
 describe('a filter', () => {
   for (const [input, expected] of [
     [{ from: 'shop.test' }, true],
     [{ subject: 'our code' }, true],
     [{ has_code: true }, true],
+    [{ has_link: true }, true],
     [{ from: 'shop.test', subject: 'code', has_code: true }, true],
     [{ from: 'other.test', subject: 'code' }, false],
     [{ from: 'shop.test', subject: 'other' }, false],
@@ -29,7 +30,7 @@ describe('a filter', () => {
 
   test('without conditions does not exist', () => {
     expect(parseFilter({})).toBeUndefined()
-    expect(parseFilter({ has_code: false })).toBeUndefined()
+    expect(parseFilter({ has_code: false, has_link: false })).toBeUndefined()
   })
 
   for (const [code, expected] of [
@@ -40,6 +41,20 @@ describe('a filter', () => {
     test(`for codes gives ${expected} for the code ${JSON.stringify(code)}`, () => {
       const filter = parseFilter({ has_code: true })
       expect(filter && matchesFilter(filter, { ...MESSAGE, code })).toBe(expected)
+    })
+  }
+
+  for (const [found, expected] of [
+    [{ links: 1 }, true],
+    [{ links: 0 }, false],
+    [{ links: undefined }, undefined],
+    [{ links: undefined, code: '' }, false],
+    [{ links: 0, code: undefined }, false],
+    [{ links: 1, code: undefined }, undefined],
+  ] as const) {
+    test(`for codes and links gives ${expected} for ${JSON.stringify(found)}`, () => {
+      const filter = parseFilter({ has_code: true, has_link: true })
+      expect(filter && matchesFilter(filter, { ...MESSAGE, ...found })).toBe(expected)
     })
   }
 

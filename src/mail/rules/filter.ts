@@ -13,6 +13,7 @@ export interface MailFilter {
   /** Part of the subject, case-folded. */
   subject: string | undefined
   hasCode: boolean
+  hasLink: boolean
 }
 
 const MAX_SUBJECT_CHARACTERS = 200
@@ -21,12 +22,13 @@ interface FilterInput {
   from?: string | undefined
   subject?: string | undefined
   has_code?: boolean | undefined
+  has_link?: boolean | undefined
 }
 
 /** Undefined without a condition. Throws `invalid_parameter`. */
 export function parseFilter(input: FilterInput): MailFilter | undefined {
-  const { from, subject, has_code: hasCode = false } = input
-  if (from === undefined && subject === undefined && !hasCode) return undefined
+  const { from, subject, has_code: hasCode = false, has_link: hasLink = false } = input
+  if (from === undefined && subject === undefined && !hasCode && !hasLink) return undefined
   const pattern = from === undefined ? undefined : parseSenderPattern(from)
   if (from !== undefined && pattern === undefined) {
     throw new Problem('invalid_parameter', 'from: must be an address or a domain.')
@@ -40,21 +42,29 @@ export function parseFilter(input: FilterInput): MailFilter | undefined {
       `subject: must be at most ${MAX_SUBJECT_CHARACTERS} characters.`,
     )
   }
-  return { from: pattern, subject: subject === undefined ? undefined : folded(subject), hasCode }
+  const part = subject === undefined ? undefined : folded(subject)
+  return { from: pattern, subject: part, hasCode, hasLink }
+}
+
+/** Whether a message must be scanned before it is known to match. */
+export function needsScan({ hasCode, hasLink }: MailFilter): boolean {
+  return hasCode || hasLink
 }
 
 /** What a filter looks at. */
 type Filtered = Pick<MessageSummary, 'senderEmail' | 'subject'> & Partial<MessageSummary>
 
-/** Undefined if that depends on the code, and the message has not been scanned yet. */
+/** Undefined if that depends on the code or links, and the message has not been scanned yet. */
 export function matchesFilter(
-  { from, subject, hasCode }: MailFilter,
+  { from, subject, hasCode, hasLink }: MailFilter,
   message: Filtered,
 ): boolean | undefined {
   if (from !== undefined && !matchesSender(from, message.senderEmail)) return false
   if (subject !== undefined && !foldCase(message.subject).includes(subject)) return false
-  if (!hasCode) return true
-  return message.code === undefined ? undefined : message.code !== ''
+  const { code, links } = message
+  if ((hasCode && code === '') || (hasLink && links === 0)) return false
+  if ((hasCode && code === undefined) || (hasLink && links === undefined)) return undefined
+  return true
 }
 
 // Folding this many takes 2 ms (ᾷ), or 5 ms if all are marks that decompose: during that time the thread serves nobody else.

@@ -1,7 +1,7 @@
 import type { Address } from '../../base/address.ts'
 import { previewOf } from '../../base/text.ts'
 import { isInlineImage } from '../../shared/attachment.ts'
-import type { Envelope, HeaderSummary, Mail } from '../../shared/mail.ts'
+import { type Envelope, type HeaderSummary, isActionLink, type Mail } from '../../shared/mail.ts'
 
 export interface MessageSummary extends HeaderSummary {
   id: number
@@ -12,6 +12,8 @@ export interface MessageSummary extends HeaderSummary {
   preview: string | undefined
   /** How many attachments it has, besides inline images; undefined if it has not been scanned yet. */
   attachments: number | undefined
+  /** How many links it has that a person is meant to follow; undefined if it has not been scanned yet. */
+  links: number | undefined
 }
 
 /** What a list shows of a parsed mail. */
@@ -20,19 +22,21 @@ export interface ScanResult {
   code: string
   preview: string
   attachments: number
+  links: number
 }
 
-export function scanResult({ codes, text, attachments }: Mail): ScanResult {
+export function scanResult({ codes, text, attachments, links }: Mail): ScanResult {
   return {
     code: codes[0]?.value ?? '',
     preview: previewOf(text ?? ''),
     attachments: attachments.filter((one) => !isInlineImage(one)).length,
+    links: links.filter(isActionLink).length,
   }
 }
 
-/** By the preview: version 0.1.0 stored only codes. */
-export function isScanned({ preview }: Pick<MessageSummary, 'preview'>): boolean {
-  return preview !== undefined
+/** By the links: version 0.3.0 did not store them. */
+export function isScanned({ links }: Pick<MessageSummary, 'links'>): boolean {
+  return links !== undefined
 }
 
 /** A mail stored for one mailbox. */

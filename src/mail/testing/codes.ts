@@ -31,7 +31,7 @@ export const WAIT_FOREVER = HOUR_MS
 export const NO_WAIT = 0
 
 /** What a scan saves besides the code. */
-export const SCAN = { preview: 'scanned', attachments: 0 }
+export const SCAN = { preview: 'scanned', attachments: 0, links: 0 }
 
 /** The parsed mail with this code as its text; without codes if it is empty. */
 export function mailWith(value: string): Mail {

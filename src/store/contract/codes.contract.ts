@@ -41,8 +41,8 @@ export function codesContract(open: () => Promise<OpenMailStore>): void {
       const found = await fixture.other.findMessage(mailbox, id)
       const listed = await fixture.other.listMessages(mailbox, { sinceId: 0, limit: 100 })
       for (const message of [found, ...listed]) {
-        const { code, preview, attachments } = message ?? {}
-        expect({ mailbox, id, code, preview, attachments }).toStrictEqual(
+        const { code, preview, attachments, links } = message ?? {}
+        expect({ mailbox, id, code, preview, attachments, links }).toStrictEqual(
           scanOf(mailbox, id, '123456'),
         )
       }

@@ -49,14 +49,14 @@ test('mail stored before codes were extracted is scanned again', async () => {
   expect(session?.rules).toStrictEqual(NO_RULES)
   expect(findRecipient('ann@box.test' as Address).session?.received).toBe(0)
 
-  // As an earlier version with codes, but without previews, left it.
-  db.exec("update message set code = '123'")
+  // As a version that did not count links left it.
+  db.exec("update message set code = '123', preview = 'Your code', attachments = 0")
   const mailbox = 101 as MailboxId
-  const scan = { mailbox, id: 11, code: '123', preview: 'Your code', attachments: 0 }
+  const scan = { mailbox, id: 11, code: '123', preview: 'Your code', attachments: 0, links: 1 }
   expect(saveScan(scan)).toBe(true)
   const [scanned] = listMessages(mailbox, { sinceId: 0, limit: 1 })
-  expect([scanned?.code, scanned?.preview]).toStrictEqual(['123', 'Your code'])
-  expect(findSession('h')?.version, 'and the preview changes it').toBe(8)
+  expect([scanned?.code, scanned?.links]).toStrictEqual(['123', 1])
+  expect(findSession('h')?.version, 'and the count of links changes it').toBe(8)
   db.close()
   folder.remove()
 })

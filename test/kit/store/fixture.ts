@@ -116,7 +116,7 @@ export function head(subject: string) {
 }
 
 export function scanOf(mailbox: MailboxId, id: number, code: string): MessageScan {
-  return { mailbox, id, code, preview: `Your code is ${code}.`, attachments: 2 }
+  return { mailbox, id, code, preview: `Your code is ${code}.`, attachments: 2, links: 1 }
 }
 
 export function address(text: string): Address {

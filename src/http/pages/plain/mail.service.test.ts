@@ -32,6 +32,7 @@ const MESSAGE: Message = {
   code: undefined,
   preview: undefined,
   attachments: undefined,
+  links: undefined,
   size: 1,
 }
 

@@ -22,6 +22,7 @@ const from = (senderName: string): Message => ({
   code: undefined,
   preview: undefined,
   attachments: undefined,
+  links: undefined,
 })
 
 function senderInList(senderName: string): string | undefined {

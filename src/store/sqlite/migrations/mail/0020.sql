@@ -1,0 +1,2 @@
+-- How many links a person is meant to follow; null until the message was scanned by a version that counts them.
+alter table message add column links integer;
