@@ -230,6 +230,8 @@ const NEEDS_STORE = [
   'GET /webhooks',
   'POST /webhooks',
   'GET /webhooks/{id}',
+  'POST /webhooks/{id}',
+  'DELETE /webhooks/{id}',
   'GET /webhooks/{id}/deliveries',
   'POST /webhooks/{id}/test',
   'POST /webhooks/{id}/replay',

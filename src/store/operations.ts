@@ -17,7 +17,8 @@ import type { ReceiveLimits } from '../mail/rules/recipient.ts'
 import { sessionEnds } from '../mail/session-store.ts'
 import type { StoredRecipient } from '../mail/store.ts'
 import { orderReads, orderTransactions, orderWrites } from '../shop/store.ts'
-import { webhookReads, webhookTransactions, webhookWrites } from '../webhooks/store.ts'
+import { webhookReads } from '../webhooks/read-store.ts'
+import { webhookTransactions, webhookWrites } from '../webhooks/store.ts'
 import { shopSweep } from './shop/sweep.ts'
 
 // The operations that both engines run: a line for each folder that has some.

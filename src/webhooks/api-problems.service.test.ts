@@ -55,6 +55,24 @@ describe('400', () => {
     })
   }
 
+  for (const [name, params, code] of [
+    ['a new URL that is none', { url: 'receiver' }, 'invalid_url'],
+    ['a new recipient that is none', { to: 'ann' }, 'invalid_parameter'],
+    ['a new sender that is none', { from: 'a b' }, 'invalid_parameter'],
+    ['another state', { state: 'disabled' }, 'invalid_parameter'],
+    ['an unknown condition to clear', { clear: 'url' }, 'invalid_parameter'],
+    ['a condition that is set and cleared', { from: 'a.test', clear: 'from' }, 'invalid_parameter'],
+  ] as [string, Params, string][]) {
+    test(`${name} changes nothing`, async () => {
+      const { id } = await create()
+      const before = await call(`/${id}`)
+      const response = await call(`/${id}`, { subject: 'new', ...params })
+      expect([response.status, response.body['code']]).toStrictEqual([400, code])
+      expect(problemFault(response)).toBeUndefined()
+      expect((await call(`/${id}`)).body).toStrictEqual(before.body)
+    })
+  }
+
   test('a replay without since_id', async () => {
     const { id } = await create()
     const { status, body } = await call(`/${id}/replay`, {})
@@ -62,14 +80,13 @@ describe('400', () => {
   })
 })
 
-const PATHS = ['', '/deliveries', '/test', '/replay', '/roll-secret', '/enable', '/delete']
+const PATHS = ['', '/test', '/replay', '/roll-secret', '/enable', '/delete']
 const toEach = async (id: string, caller: Pick<TestKey, 'headers'>) =>
-  await Promise.all(
-    PATHS.map((path) => {
-      const isRead = path === '' || path === '/deliveries'
-      return call(`/${id}${path}`, isRead ? undefined : { since_id: '0' }, caller)
-    }),
-  )
+  await Promise.all([
+    ...PATHS.map((path) => call(`/${id}${path}`, { since_id: '0', state: 'paused' }, caller)),
+    ...['', '/deliveries'].map((path) => call(`/${id}${path}`, undefined, caller)),
+    request(`${server.url}/webhooks/${id}`, { method: 'DELETE', headers: caller.headers }),
+  ])
 
 test('401: no key, or a wrong one', async () => {
   const { id } = await create()
@@ -98,7 +115,7 @@ for (const [name, figures, status, code] of [
   })
 }
 
-test('402: a stopped key creates, tests, replays and enables no webhook, but may delete one', async () => {
+test('402: a stopped key creates, tests, replays, enables and changes no webhook, but may delete one', async () => {
   const { url } = receiver
   const createdAt = server.now()
   const stopped = await keyRing(server.shop, server.now).issueRefunded(async (keyId) => {
@@ -108,8 +125,11 @@ test('402: a stopped key creates, tests, replays and enables no webhook, but may
   })
   const read = () => server.shop.readWebhook('wh_stopped', createdAt)
   const before = await read()
-  for (const path of ['', '/wh_stopped/test', '/wh_stopped/replay', '/wh_stopped/enable']) {
-    const response = await call(path, { url, since_id: '0' }, stopped)
+  for (const path of [
+    '',
+    ...['', '/test', '/replay', '/enable'].map((one) => `/wh_stopped${one}`),
+  ]) {
+    const response = await call(path, { url, since_id: '0', state: 'active' }, stopped)
     expect([response.status, response.body['code']], path).toStrictEqual([402, 'plan_expired'])
     expect(problemFault(response)).toBeUndefined()
   }
@@ -121,6 +141,7 @@ test('402: a stopped key creates, tests, replays and enables no webhook, but may
 
 describe('403', () => {
   test('a target that is not public', async () => {
+    const { id } = await create()
     for (const url of [
       'https://10.0.0.1/',
       'https://[::1]/',
@@ -131,6 +152,8 @@ describe('403', () => {
     ]) {
       const response = await call('', { url })
       expect([response.status, response.body['code']], url).toStrictEqual([403, 'not_allowed'])
+      const changed = await call(`/${id}`, { url })
+      expect([changed.status, changed.body['code']], url).toStrictEqual([403, 'not_allowed'])
       expect(problemFault(response)).toBeUndefined()
     }
   })
@@ -144,7 +167,9 @@ describe('403', () => {
   })
 })
 
-test('404: unknown, deleted, or of another key', async () => {
+const ANY_SHAPE = ['x'.repeat(300), '%', '%zz', '%ff', '%00', '%2e%2e%2f', '{id}', "'", '%C3%BC']
+
+test('404: unknown, deleted, of another key, or of any shape', async () => {
   const { id } = await create()
   const other = await issue()
   const deleted = await create()
@@ -153,6 +178,7 @@ test('404: unknown, deleted, or of another key', async () => {
     await toEach(id, other),
     await toEach(deleted.id, key),
     await toEach('wh_none', key),
+    ...(await Promise.all(ANY_SHAPE.map((shape) => toEach(shape, key)))),
   ]) {
     for (const { status, body } of responses) {
       expect([status, body['code']]).toStrictEqual([404, 'webhook_not_found'])
@@ -179,15 +205,15 @@ describe('409', () => {
 })
 
 for (const [name, actions] of [
-  ['test', ['test']],
-  ['replay or enable', ['replay?since_id=0', 'enable']],
+  ['test', ['/test']],
+  ['replay, enable or change', ['/replay?since_id=0', '/enable', '?state=active']],
 ] as const) {
   test(`429: the eleventh ${name} within a minute`, async () => {
     const { id } = await create()
     let count = 0
     await expectRate({ count: 10, seconds: 6 }, async () => {
       const headers = { ...key.headers, 'x-forwarded-for': newClient() }
-      const path = `/webhooks/${id}/${actions[count % actions.length]}`
+      const path = `/webhooks/${id}${actions[count % actions.length]}`
       count += 1
       const { status } = await requestFrom(server.port, PROXY, { method: 'POST', path, headers })
       expect([200, 429]).toContain(status)

@@ -1,5 +1,5 @@
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { request } from '../../test/kit/http/http-client.ts'
 import { openReceiver } from '../../test/kit/http/webhook-receiver.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from '../../test/kit/shop/keys.ts'
@@ -181,6 +181,48 @@ describe('200', () => {
     expect(await app.ring.used(key)).toBe(1)
   })
 
+  test('a changed webhook keeps its secret, and delivers from where it was', async () => {
+    const [to, other] = [newAddress(), newAddress()]
+    const moved = await openReceiver()
+    onTestFinished(moved.close)
+    const { id, secret } = await create({ to, subject: 'code' })
+    await app.mail(to, mailWith('code 1'))
+    await delivered(id, 1)
+    const { status, body, text } = await call(`/${id}`, { url: moved.url, clear: 'subject' })
+    expect(status, text).toBe(200)
+    const { url, subject, state } = body['webhook'] as WebhookJson
+    expect([url, subject, state]).toStrictEqual([moved.url, null, 'active'])
+    expect('secret' in (body['webhook'] as WebhookJson)).toBe(false)
+    await app.mail(to, mailWith('second'))
+    await waitUntil(() => moved.received.length === 1)
+    const [one] = moved.received
+    expect.assert(one)
+    new Verifier(secret).verify(one.body, one.headers)
+    await waitUntil(async () => (await read(id))['last_message_id'] === one.event.data['id'])
+
+    await call(`/${id}`, { to: other })
+    await app.mail(to, mailWith('to the former address'))
+    await app.mail(other, mailWith('to the new one'))
+    await waitUntil(() => moved.received.length === 2)
+    expect(moved.subjects()).toStrictEqual(['second', 'to the new one'])
+    expect(receiver.subjects()).toStrictEqual(['code 1'])
+  })
+
+  test('a paused webhook delivers nothing until it is active', async () => {
+    const to = newAddress()
+    const { id } = await create({ to })
+    const state = async () => [(await read(id))['state'], (await read(id))['reason']]
+    await call(`/${id}`, { state: 'paused' })
+    expect(await state()).toStrictEqual(['paused', null])
+    await app.mail(to, mailWith('while paused'))
+    const other = await create({ to, since_id: '0' })
+    await delivered(other.id, 1)
+    expect(await app.ring.used(key), 'only the other one was charged').toBe(1)
+    await call(`/${id}`, { state: 'active' })
+    await delivered(id, 2)
+    expect(await state()).toStrictEqual(['active', null])
+  })
+
   test('a disabled webhook is enabled again', async () => {
     const to = newAddress()
     const { id } = await create({ to })
@@ -225,6 +267,10 @@ describe('200', () => {
     const { status, body } = await call(`/${ids[0]}/delete`, {})
     expect([status, body['message']]).toStrictEqual([200, 'Webhook deleted.'])
     expect((await list()).map(({ id }) => id)).toStrictEqual(ids.slice(1))
+    const options = { method: 'DELETE', headers: key.headers }
+    const deleted = await request(`${app.url}/webhooks/${ids[1]}`, options)
+    expect([deleted.status, deleted.body['message']]).toStrictEqual([200, 'Webhook deleted.'])
+    expect(await list()).toStrictEqual([])
   })
 
   test('a key without quota may still manage its webhooks', async () => {

@@ -6,11 +6,17 @@ import { KEY_HEADER } from '../http/server/credentials.ts'
 import type { HttpRequest } from '../http/server/request.ts'
 import { success } from '../http/server/response.ts'
 import { route } from '../http/server/route.ts'
-import { messageSchema, named, successSchema, timeFields } from '../http/server/schemas.ts'
+import {
+  enumField,
+  messageSchema,
+  named,
+  successSchema,
+  timeFields,
+} from '../http/server/schemas.ts'
 import { authenticatedKey, callerOf } from '../keys/api/quota-headers.ts'
 import { authenticateActiveKey, authenticateKey, identifyKey } from '../keys/authenticate-key.ts'
 import { senderFilterFields } from '../mail/api/schemas.ts'
-import type { Webhook } from './rules.ts'
+import { WEBHOOK_CONDITIONS, type Webhook } from './rules.ts'
 import {
   deliverySchema,
   holderFields,
@@ -21,6 +27,7 @@ import {
   webhookSchema,
 } from './schemas.ts'
 import {
+  changeWebhook,
   createWebhook,
   deleteWebhook,
   deliveryJson,
@@ -78,6 +85,17 @@ const activeKey = {
   input: idInput,
   problems: ['invalid_key', 'plan_expired', 'not_allowed', 'webhook_not_found'],
 } as const
+
+const deletion = {
+  ...anyKey,
+  title: 'Delete a webhook',
+  description: 'Deletes the webhook and its list of deliveries. Free.',
+  output: messageSchema,
+  async handle({ id }: { id: string }, deps: WebhookRouteDeps, request: HttpRequest) {
+    await deleteWebhook(deps, id, callerOfWebhook(request))
+    return success({ message: 'Webhook deleted.' })
+  },
+}
 
 export const webhookRoutes = [
   route({
@@ -152,6 +170,41 @@ export const webhookRoutes = [
     },
   }),
   route({
+    ...activeKey,
+    method: 'POST',
+    path: '/webhooks/{id}',
+    name: 'change-webhook',
+    title: 'Change a webhook',
+    description:
+      'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
+    input: Type.Object({
+      ...idInput.properties,
+      url: Type.Optional(Type.String({ description: 'The https URL to deliver to.' })),
+      to: Type.Optional(Type.String({ description: 'Only mail to this address.' })),
+      ...senderFilterFields,
+      clear: Type.Optional(
+        Type.Array(Type.String(), {
+          maxItems: WEBHOOK_CONDITIONS.length,
+          description:
+            'Conditions to remove: to, from or subject, as a JSON array or separated by commas.',
+        }),
+      ),
+      state: Type.Optional(enumField(['active', 'paused'], { description: 'active or paused.' })),
+    }),
+    output: successSchema({ webhook: webhookSchema }),
+    problems: [...activeKey.problems, 'invalid_url'],
+    async handle({ id, ...change }, deps: WebhookRouteDeps, request) {
+      const webhook = await changeWebhook(deps, id, callerOfWebhook(request), change)
+      return success({ webhook: await holderJson(deps, webhook) })
+    },
+  }),
+  route({
+    ...deletion,
+    method: 'DELETE',
+    path: '/webhooks/{id}',
+    name: 'remove-webhook',
+  }),
+  route({
     ...anyKey,
     method: 'GET',
     path: '/webhooks/{id}/deliveries',
@@ -184,7 +237,7 @@ export const webhookRoutes = [
     name: 'replay-webhook',
     title: 'Replay messages',
     description:
-      'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other message. If a message is being delivered, its delivery is completed first. Replays and enables together are limited to ten a minute per key.',
+      'Delivers messages newer than since_id again, in order, under new ids. Each is charged like any other message. If a message is being delivered, its delivery is completed first. Replays, enables and changes together are limited to ten a minute per key.',
     input: Type.Object({ ...idInput.properties, since_id: sinceField }),
     output: successSchema({ webhook: webhookSchema }),
     async handle({ id, since_id: sinceId }, deps: WebhookRouteDeps, request) {
@@ -216,7 +269,7 @@ export const webhookRoutes = [
     name: 'enable-webhook',
     title: 'Enable a webhook',
     description:
-      'Enables a disabled webhook, or retries a failing one now. Free; at most ten times a minute per key, replays included.',
+      'Enables a disabled webhook, resumes a paused one, or retries a failing one now. Free; at most ten times a minute per key, replays and changes included.',
     output: successSchema({ webhook: webhookSchema }),
     async handle({ id }, deps: WebhookRouteDeps, request) {
       const webhook = await retryWebhook(deps, id, callerOfWebhook(request))
@@ -224,16 +277,9 @@ export const webhookRoutes = [
     },
   }),
   route({
-    ...anyKey,
+    ...deletion,
     method: 'POST',
     path: '/webhooks/{id}/delete',
     name: 'delete-webhook',
-    title: 'Delete a webhook',
-    description: 'Deletes the webhook and its list of deliveries. Free.',
-    output: messageSchema,
-    async handle({ id }, deps: WebhookRouteDeps, request) {
-      await deleteWebhook(deps, id, callerOfWebhook(request))
-      return success({ message: 'Webhook deleted.' })
-    },
   }),
 ]

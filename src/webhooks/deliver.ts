@@ -28,6 +28,7 @@ export interface DeliverDeps
   webhookClient: Pick<WebhookClient, 'send'>
   /** Secret of this installation: webhook secrets are derived from it. */
   installationSecret: Uint8Array
+  retryDelaysMs: readonly number[]
   /** From 0 to 1. */
   random(): number
   /** Awaited before a result is recorded, so that several share a commit. */
@@ -72,7 +73,7 @@ export async function deliverNext(
   const { shop, store } = deps
   const now = deps.now()
   const webhook = await shop.readWebhook(webhookId, now)
-  if (!webhook || webhook.disabled) return NEW_MAIL
+  if (!webhook || webhook.disabled || webhook.paused) return NEW_MAIL
   const { pending } = webhook
   const waitMs = (webhook.nextAttemptAt?.getTime() ?? 0) - now.getTime()
   if (waitMs > 0 && !pending) return { waitMs }
@@ -181,7 +182,7 @@ interface Post {
 }
 
 async function post(
-  { webhookClient, installationSecret, now, random }: DeliverDeps,
+  { webhookClient, installationSecret, retryDelaysMs: delaysMs, now, random }: DeliverDeps,
   webhook: Webhook,
   { messageId, body, signal }: Post,
 ): Promise<RecordedAttempt> {
@@ -197,7 +198,7 @@ async function post(
   const retryAfterMs = parseRetryAfter(retryAfter, at)
   const failed = isDelivered(outcome)
     ? undefined
-    : afterFailure(webhook, outcome, { now: at, random: random(), retryAfterMs })
+    : afterFailure(webhook, outcome, { now: at, delaysMs, random: random(), retryAfterMs })
   const attempt = (pending ? webhook.attempts : 0) + 1
-  return { webhookId, messageId, replay, attempt, ...outcome, at, dueAt, failed }
+  return { webhookId, url, messageId, replay, attempt, ...outcome, at, dueAt, failed }
 }

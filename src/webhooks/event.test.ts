@@ -17,6 +17,7 @@ const MESSAGE: Message = {
   code: undefined,
   preview: undefined,
   attachments: undefined,
+  links: undefined,
 }
 const link = (url: string) => ({ url, text: 'ü', host: 'shop.test', kind: 'other' as const })
 const eventOf = (mail: Partial<Mail> = {}, message: Partial<Message> = {}) => {

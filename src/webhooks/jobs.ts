@@ -36,6 +36,7 @@ export async function startWebhooks({ config, parse, openBus, ...deps }: JobDeps
       steps: openStepScheduler(),
       webhookClient: openWebhookClient({ ...webhooks, dnsServers: senderChecks.dns }),
       installationSecret,
+      retryDelaysMs: webhooks.retryDelaysMs,
       random: Math.random,
       ended,
     })

@@ -1,5 +1,6 @@
 import { Webhook as Verifier } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { settingReader } from '../base/settings/settings.ts'
 import { type ApiKey, nextUtcDay } from '../keys/rules.ts'
 import {
   afterFailure,
@@ -13,6 +14,7 @@ import {
   webhookSecret,
   webhookStatus,
 } from './rules.ts'
+import { webhookConfig } from './settings.ts'
 
 const INSTALLATION = new Uint8Array(32).fill(1)
 const NOW = new Date()
@@ -82,12 +84,30 @@ test('the id of a delivery differs by webhook, message and replay only', () => {
   expect(new Set(ids).size).toBe(4)
 })
 
+const { retryDelaysMs: DELAYS_MS } = webhookConfig(settingReader({ env: {}, file: {} })).webhooks
+
 test('retries are after 5 s, 30 s, 2 m, 10 m, 30 m, then hourly with jitter', () => {
-  const seconds = (failures: number, random: number) => retryDelayMs(failures, random) / 1000
+  const seconds = (failures: number, random: number) =>
+    retryDelayMs(failures, { delaysMs: DELAYS_MS, random }) / 1000
   expect([1, 2, 3, 4, 5].map((failures) => seconds(failures, 0))).toEqual([5, 30, 120, 600, 1800])
   expect([0, 0.5, 1].map((random) => seconds(6, random))).toEqual([3240, 3600, 3960])
   expect(seconds(50, 0.5)).toBe(3600)
 })
+
+test('MAYFLY_WEBHOOK_RETRIES names the delays; the last one repeats', () => {
+  const reader = settingReader({ env: { MAYFLY_WEBHOOK_RETRIES: '1s,2s' }, file: {} })
+  const { retryDelaysMs: delaysMs } = webhookConfig(reader).webhooks
+  const seconds = [1, 2, 3].map((one) => retryDelayMs(one, { delaysMs, random: 0.5 }) / 1000)
+  expect(seconds).toEqual([1, 2, 2])
+})
+
+for (const given of ['0s', '2h', 'soon', ',', '1s,,x']) {
+  test(`MAYFLY_WEBHOOK_RETRIES=${given} is refused`, () => {
+    const reader = settingReader({ env: { MAYFLY_WEBHOOK_RETRIES: given }, file: {} })
+    webhookConfig(reader)
+    expect(() => reader.throwIfInvalid()).toThrow(/MAYFLY_WEBHOOK_RETRIES: /)
+  })
+}
 
 for (const [retryAfterMs, expected] of [
   [0, 5],
@@ -96,7 +116,7 @@ for (const [retryAfterMs, expected] of [
   [999_999_999, 86_400],
 ] as const) {
   test(`Retry-After of ${retryAfterMs} ms delays the first retry to ${expected} s`, () => {
-    expect(retryDelayMs(1, 0, retryAfterMs) / 1000).toBe(expected)
+    expect(retryDelayMs(1, { delaysMs: DELAYS_MS, random: 0, retryAfterMs }) / 1000).toBe(expected)
   })
 }
 
@@ -135,7 +155,7 @@ describe('a failure', () => {
   const after = (failingForMs: number | undefined, status: number, dueForMs = 0) => {
     const failingSince = failingForMs === undefined ? undefined : ago(failingForMs)
     const webhook = { failures: 8, failingSince, nextAttemptAt: ago(dueForMs) }
-    return afterFailure(webhook, { status }, { now: NOW, random: 0 })
+    return afterFailure(webhook, { status }, { now: NOW, delaysMs: DELAYS_MS, random: 0 })
   }
   test('of five days disables', () => {
     const failingSince = ago(5 * DAY)
@@ -167,7 +187,9 @@ describe('the state', () => {
     ['nothing has failed', {}, {}, ['active']],
     ['a message is pending', { pending }, {}, ['active']],
     ['an attempt failed', { ...failing, pending }, {}, ['failing', 'timeout', nextAttemptAt]],
-    ['that message has expired', failing, {}, ['failing', 'timeout']],
+    ['that message has expired', failing, {}, ['active']],
+    ['its holder has paused it', { paused: true, pending }, { used: 10 }, ['paused']],
+    ['it is disabled and paused', { paused: true, disabled: 'gone' }, {}, ['disabled', 'gone']],
     ['the day is used up', {}, { usedToday: 5 }, ['paused', 'daily_limit', midnight]],
     ['the plan is used up', failing, { used: 10 }, ['paused', 'quota_exhausted']],
     ['the plan has expired', {}, { expiresAt: NOW }, ['paused', 'plan_expired']],

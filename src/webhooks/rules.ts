@@ -19,6 +19,8 @@ export interface Webhook {
   /** Until then the secret of the previous generation is valid as well. */
   oldSecretUntil: Date | undefined
   disabled: DisableReason | undefined
+  /** By its holder. */
+  paused: boolean
   /** Messages up to this id are delivered, skipped or not selected. */
   lastId: number
   /** How often a replay was requested. */
@@ -54,8 +56,25 @@ export interface DeliverableWebhook {
   id: string
   keyId: string
   to: Address | null
+  from: string | null
+  subject: string | null
   keyPrefix: string
 }
+
+/** Undefined: unchanged. */
+export interface WebhookChange {
+  url: string | undefined
+  to: Address | undefined
+  from: string | undefined
+  subject: string | undefined
+  /** Conditions that are removed. */
+  clear: readonly WebhookCondition[]
+  /** active: also enables it, and makes the next attempt due now. */
+  state: 'active' | 'paused' | undefined
+}
+
+export const WEBHOOK_CONDITIONS = ['to', 'from', 'subject'] as const
+export type WebhookCondition = (typeof WEBHOOK_CONDITIONS)[number]
 
 /** How far the mail of a webhook was examined. */
 export interface Position {
@@ -83,6 +102,8 @@ export interface WebhookDelivery extends AttemptOutcome {
 
 export interface RecordedAttempt extends WebhookDelivery {
   webhookId: string
+  /** Where it was sent. If the webhook has another one meanwhile, a failure has no consequence. */
+  url: string
   /** For the pending message. */
   replay: number
   /** The time of the next attempt, as the webhook was read before this one. If it has changed, a failure has no consequence. */
@@ -139,15 +160,19 @@ const STATES: readonly StateRule[] = [
     nextAttemptAt: (webhook, now) =>
       pauseReason(webhook, now) === 'daily_limit' ? nextUtcDay(now) : undefined,
   },
-  // From a failed attempt until one succeeds, or the webhook is enabled or replayed.
+  // From a failed attempt until the message is delivered or expires, or the webhook is enabled or replayed.
   {
     state: 'failing',
-    reason: ({ failures, lastError }) => (failures > 0 ? lastError : undefined),
-    nextAttemptAt: ({ pending, nextAttemptAt }) => pending && nextAttemptAt,
+    reason: ({ failures, pending, lastError }) => (failures > 0 && pending ? lastError : undefined),
+    nextAttemptAt: ({ nextAttemptAt }) => nextAttemptAt,
   },
 ]
 
+/** Without a reason, it was paused by its holder. */
 export function webhookStatus(webhook: Webhook, now: Date) {
+  if (webhook.paused && !webhook.disabled) {
+    return { state: 'paused' as const, reason: undefined, nextAttemptAt: undefined }
+  }
   for (const rule of STATES) {
     const reason = rule.reason(webhook, now)
     if (reason === undefined) continue
@@ -166,17 +191,29 @@ export function pauseReason({ pending, key }: Webhook, now: Date): QuotaProblemC
 }
 
 const SECOND = 1_000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
 
-const FIRST_DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE]
 const MAX_RETRY_AFTER_MS = DAY
 const FAILING_MS = 5 * DAY
 
-/** How long to wait after this many failures in a row. `random` is from 0 to 1. */
-export function retryDelayMs(failures: number, random: number, retryAfterMs = 0): number {
-  const delay = FIRST_DELAYS[failures - 1] ?? Math.round(HOUR * (0.9 + 0.2 * random))
+interface RetrySchedule {
+  /** After the first failure, the second, … The last one repeats, with jitter. */
+  delaysMs: readonly number[]
+  /** From 0 to 1. */
+  random: number
+  /** As the receiver requested. */
+  retryAfterMs?: number | undefined
+}
+
+/** How long to wait after this many failures in a row. */
+export function retryDelayMs(
+  failures: number,
+  { delaysMs, random, retryAfterMs = 0 }: RetrySchedule,
+): number {
+  const first = delaysMs.slice(0, -1)
+  const last = delaysMs.at(-1) ?? HOUR
+  const delay = first[failures - 1] ?? Math.round(last * (0.9 + 0.2 * random))
   return Math.max(delay, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS))
 }
 
@@ -189,14 +226,14 @@ export function parseRetryAfter(value: string | undefined, now: Date): number | 
   return Number.isNaN(time) ? undefined : Math.max(0, time - now.getTime())
 }
 
-// The longest delay of the schedule, with some tolerance.
+// The longest delay that a schedule may have, with some tolerance.
 const QUIET_MS = 2 * HOUR
 
 /** What follows from an attempt that failed. Without mail, or while the service was stopped, nothing has failed. */
 export function afterFailure(
   webhook: Pick<Webhook, 'failures' | 'failingSince' | 'nextAttemptAt'>,
   { status }: Pick<AttemptOutcome, 'status'>,
-  { now, random, retryAfterMs }: { now: Date; random: number; retryAfterMs?: number | undefined },
+  { now, ...schedule }: RetrySchedule & { now: Date },
 ): FailedAttempt {
   const { nextAttemptAt } = webhook
   const isRestart = nextAttemptAt && now.getTime() - nextAttemptAt.getTime() >= QUIET_MS
@@ -205,7 +242,7 @@ export function afterFailure(
   const failures = before.failures + 1
   const isOver = now.getTime() - failingSince.getTime() >= FAILING_MS
   const disabled = status === 410 ? 'gone' : isOver ? 'failing' : undefined
-  const retryMs = now.getTime() + retryDelayMs(failures, random, retryAfterMs)
+  const retryMs = now.getTime() + retryDelayMs(failures, schedule)
   return { failures, failingSince, disabled, retryAt: disabled ? undefined : new Date(retryMs) }
 }
 

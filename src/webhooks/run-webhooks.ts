@@ -68,7 +68,7 @@ export async function runWebhooks(deps: RunDeps): Promise<void> {
   const pace = openPace()
   /** Names of the groups whose lease this node has. */
   const held = new Set<string>()
-  const loops = new Map<string, { end: AbortController; done: Promise<void> }>()
+  const loops = new Map<string, Loop>()
   let listed: DeliverableWebhook[] = []
 
   const inTurn: InTurn = (keyId, deliver) =>
@@ -77,14 +77,15 @@ export async function runWebhooks(deps: RunDeps): Promise<void> {
   function startLoop(webhook: DeliverableWebhook): void {
     const end = new AbortController()
     const loop = runLoop({ ...deps, pace, inTurn }, webhook, end.signal)
-    loops.set(webhook.id, { end, done: loop.finally(() => loops.delete(webhook.id)) })
+    const done = loop.finally(() => loops.delete(webhook.id))
+    loops.set(webhook.id, { end, done, conditions: conditionsOf(webhook) })
   }
 
   /** One loop per webhook of the groups held. */
   function update(): void {
     const mine = listed.filter(({ id }) => held.has(groupOf(id)))
-    const ids = new Set(mine.map(({ id }) => id))
-    for (const [id, { end }] of loops) if (!ids.has(id)) end.abort()
+    const conditions = new Map(mine.map((webhook) => [webhook.id, conditionsOf(webhook)]))
+    for (const [id, loop] of loops) if (conditions.get(id) !== loop.conditions) loop.end.abort()
     for (const webhook of mine) if (!loops.has(webhook.id)) startLoop(webhook)
   }
 
@@ -109,6 +110,17 @@ export async function runWebhooks(deps: RunDeps): Promise<void> {
 
   await superviseTasks({ ...deps, timing, list })
   scheduler.close()
+}
+
+interface Loop {
+  end: AbortController
+  done: Promise<void>
+  conditions: string
+}
+
+/** With others, a loop begins anew: it subscribes to the mail of its address, and what it has examined is stored at its end. */
+function conditionsOf({ to, from, subject }: DeliverableWebhook): string {
+  return JSON.stringify([to, from, subject])
 }
 
 function groupOf(webhookId: string): string {

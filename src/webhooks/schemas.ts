@@ -17,7 +17,7 @@ export const webhookFields = {
   state: enumField(WEBHOOK_STATES),
   reason: nullable(
     Type.String({ examples: ['daily_limit'] }),
-    'failing: the last error or status; paused: daily_limit, quota_exhausted or plan_expired; disabled: gone (the receiver answered 410) or failing (for five days).',
+    'failing: the last error or status; paused: daily_limit, quota_exhausted or plan_expired, or null if its holder has paused it; disabled: gone (the receiver answered 410) or failing (for five days).',
   ),
   to: nullable(addressField, 'Null: all mail visible to the key.'),
   from: nullable(Type.String({ examples: ['shop.example'] })),

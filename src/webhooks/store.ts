@@ -1,16 +1,8 @@
-import type { Address } from '../base/address.ts'
 import { idAt } from '../base/id.ts'
+import { type AsyncMethods, type Operation, query } from '../base/operation.ts'
+import { chargeRequests, lockKey } from '../keys/store.ts'
+import { CHECKED, type webhookReads } from './read-store.ts'
 import {
-  type AsyncMethods,
-  type CreatedPage,
-  type Operation,
-  pageStart,
-  query,
-} from '../base/operation.ts'
-import { chargeRequests, type KeyRow, keyOf, lockKey } from '../keys/store.ts'
-import {
-  type DeliverableWebhook,
-  type DisableReason,
   KEPT_DELIVERIES,
   MAX_WEBHOOKS_PER_KEY,
   type NewWebhook,
@@ -18,137 +10,11 @@ import {
   type Position,
   type RecordedAttempt,
   type Webhook,
-  type WebhookDelivery,
+  type WebhookChange,
+  type WebhookCondition,
 } from './rules.ts'
 
-/** With its key. */
-interface WebhookRow extends Omit<KeyRow, 'id' | 'created_at'> {
-  id: string
-  key_id: string
-  key_created_at: number
-  url: string
-  to_address: Address | null
-  from_pattern: string | null
-  subject: string | null
-  created_at: number
-  generation: number
-  old_secret_until: number | null
-  disabled: DisableReason | null
-  last_id: number
-  replays: number
-  pending_id: number | null
-  pending_replay: number
-  /** Day on which the pending message was charged; null if there is none. Release 0.3 also sets pending_id before. */
-  charged_day: number | null
-  attempts: number
-  failures: number
-  last_error: string | null
-  next_attempt_at: number | null
-  failing_since: number | null
-  gap_since: number | null
-  checked_id: number
-  delivered_at: number | null
-  delivered_id: number
-}
-
-/** Release 0.3 marks an uncharged pending message as checked when it stops: if it expires, that is a gap, too. */
-const CHECKED = `case when charged_day is null and last_id < pending_id and pending_id <= checked_id
-  then pending_id - 1 else checked_id end`
 const ONLY_CHARGED = 'pending_id = case when charged_day is null then null else pending_id end'
-
-const SELECT = `select webhook.id, key_id, url, to_address, from_pattern, subject, webhook.created_at, generation,
-    old_secret_until, disabled, last_id, replays, pending_id, pending_replay, charged_day, attempts, failures, last_error,
-    next_attempt_at, failing_since, gap_since, ${CHECKED} as checked_id, delivered_at, delivered_id,
-    prefix, plan, label, state, max_requests, max_per_day, used, day, used_today, period, expires_at,
-    api_key.created_at as key_created_at
-  from shop.webhook join shop.api_key on api_key.id = key_id`
-
-function webhookOf(row: WebhookRow, now: Date): Webhook {
-  const { key_id: keyId, delivered_at: deliveredAt, pending_id: pendingId } = row
-  return {
-    id: row.id,
-    keyId,
-    key: keyOf({ ...row, id: keyId, created_at: row.key_created_at }, now),
-    url: row.url,
-    to: row.to_address ?? undefined,
-    from: row.from_pattern ?? undefined,
-    subject: row.subject ?? undefined,
-    createdAt: new Date(row.created_at),
-    generation: row.generation,
-    oldSecretUntil: dateOf(row.old_secret_until),
-    disabled: row.disabled ?? undefined,
-    lastId: row.last_id,
-    replays: row.replays,
-    pending:
-      row.charged_day === null || pendingId === null
-        ? undefined
-        : { id: pendingId, replay: row.pending_replay },
-    attempts: row.attempts,
-    failures: row.failures,
-    lastError: row.last_error ?? undefined,
-    nextAttemptAt: dateOf(row.next_attempt_at),
-    failingSince: dateOf(row.failing_since),
-    gapSince: dateOf(row.gap_since),
-    checkedId: row.checked_id,
-    lastDelivery:
-      deliveredAt === null ? undefined : { messageId: row.delivered_id, at: new Date(deliveredAt) },
-  }
-}
-
-function dateOf(ms: number | null): Date | undefined {
-  return ms === null ? undefined : new Date(ms)
-}
-
-type WebhookCounts = Record<'all' | 'failing', number>
-
-export const webhookReads = {
-  *readWebhook(id: string, now: Date): Operation<Webhook | undefined> {
-    const [row] = yield* query<WebhookRow>(`${SELECT} where webhook.id = $1`, [id])
-    return row && webhookOf(row, now)
-  },
-  /** Webhooks of a key, oldest first. */
-  *listWebhooks(keyId: string, now: Date): Operation<Webhook[]> {
-    const rows = yield* query<WebhookRow>(
-      `${SELECT} where key_id = $1 order by webhook.created_at, webhook.id`,
-      [keyId],
-    )
-    return rows.map((row) => webhookOf(row, now))
-  },
-  /** Webhooks of all keys, newest first. */
-  *listAllWebhooks({ limit, before, now }: CreatedPage & { now: Date }): Operation<Webhook[]> {
-    const rows = yield* query<WebhookRow>(
-      `${SELECT} where (webhook.created_at, webhook.id) < ($1, $2)
-       order by webhook.created_at desc, webhook.id desc limit $3`,
-      [...pageStart(before), limit],
-    )
-    return rows.map((row) => webhookOf(row, now))
-  },
-  /** `failing`: those that are failing or disabled. */
-  *countWebhooks(): Operation<WebhookCounts> {
-    const [row] = yield* query<WebhookCounts>(
-      `select cast(count(*) as bigint) as "all",
-         cast(count(case when disabled is not null or failures > 0 then 1 end) as bigint) as failing
-       from shop.webhook`,
-    )
-    return row ?? { all: 0, failing: 0 }
-  },
-  /** Those that are not disabled, of keys that are not revoked. */
-  listDeliverable: (): Operation<DeliverableWebhook[]> =>
-    query(
-      `select webhook.id, key_id as "keyId", to_address as "to", prefix as "keyPrefix" from shop.webhook
-       join shop.api_key on api_key.id = key_id
-       where disabled is null and api_key.state <> 'revoked' order by webhook.id`,
-    ),
-  /** Newest first. */
-  *listDeliveries(id: string): Operation<WebhookDelivery[]> {
-    const rows = yield* query<Omit<WebhookDelivery, 'at'> & { at: number }>(
-      `select message_id as "messageId", attempt, status, error, ms, at from shop.webhook_delivery
-       where webhook_id = $1 order by number desc`,
-      [id],
-    )
-    return rows.map((row) => ({ ...row, at: new Date(row.at) }))
-  },
-}
 
 const NO_FAILURES = 'failures = 0, last_error = null, failing_since = null, next_attempt_at = null'
 
@@ -197,9 +63,12 @@ export const webhookWrites = {
       [id, sinceId],
     )
   },
-  /** Enables it, and makes the next attempt due now. */
+  /** Enables it, ends a pause, and makes the next attempt due now. */
   *enableWebhook(id: string): Operation<void> {
-    yield* query(`update shop.webhook set disabled = null, ${NO_FAILURES} where id = $1`, [id])
+    yield* query(
+      `update shop.webhook set disabled = null, paused_at = null, ${NO_FAILURES} where id = $1`,
+      [id],
+    )
   },
   /** The new generation; undefined if the old secret is still valid. */
   *rollWebhook(id: string, now: Date, oldUntil: Date): Operation<number | undefined> {
@@ -212,7 +81,13 @@ export const webhookWrites = {
   },
 }
 
-const LOCK = 'select deliveries, next_attempt_at from shop.webhook where id = $1'
+const LOCK = 'select deliveries, next_attempt_at, url from shop.webhook where id = $1'
+
+interface LockedRow {
+  deliveries: number
+  next_attempt_at: number | null
+  url: string
+}
 
 /** Transactions of several statements. Each locks the webhook first, then its key. */
 export const webhookTransactions = {
@@ -240,7 +115,7 @@ export const webhookTransactions = {
   ): Operation<'charged' | 'refused' | 'changed'> {
     const [row] = yield* query(
       `${LOCK} and last_id = $2 and replays = $3 and charged_day is null and disabled is null
-       for no key update`,
+         and paused_at is null for no key update`,
       [id, lastId, replays],
     )
     if (!row) return 'changed'
@@ -260,7 +135,7 @@ export const webhookTransactions = {
   *recordAttempt(attempt: RecordedAttempt): Operation<boolean> {
     const { webhookId: id, messageId, replay, status, error, ms, dueAt, failed } = attempt
     const at = attempt.at.getTime()
-    const [row] = yield* query<{ deliveries: number; next_attempt_at: number | null }>(
+    const [row] = yield* query<LockedRow>(
       `${LOCK} and pending_id = $2 and pending_replay = $3 and charged_day is not null
        for no key update`,
       [id, messageId, replay],
@@ -286,7 +161,7 @@ export const webhookTransactions = {
       return true
     }
     const [change, ...values] =
-      row.next_attempt_at === (dueAt?.getTime() ?? null)
+      row.next_attempt_at === (dueAt?.getTime() ?? null) && row.url === attempt.url
         ? [
             ', last_error = $4, next_attempt_at = $5, disabled = $6, failures = $7, failing_since = $8',
             outcomeText(attempt),
@@ -295,7 +170,7 @@ export const webhookTransactions = {
             failed.failures,
             failed.failingSince.getTime(),
           ]
-        : // Its owner has enabled or replayed it meanwhile: the next attempt is due, and begins a new series.
+        : // Its holder has enabled, replayed or changed it meanwhile: the next attempt is due, and begins a new series.
           ['']
     yield* query(`update shop.webhook set deliveries = $2, attempts = $3 ${change} where id = $1`, [
       id,
@@ -305,11 +180,40 @@ export const webhookTransactions = {
     ])
     return true
   },
+  /** A new URL has no failures yet. The secret and the cursor stay. */
+  *changeWebhook(id: string, change: WebhookChange, now: Date): Operation<void> {
+    const { url, to, from, subject, clear, state } = change
+    const [row] = yield* query<LockedRow>(`${LOCK} for no key update`, [id])
+    if (!row) return
+    if (url !== undefined && url !== row.url) {
+      yield* query(`update shop.webhook set url = $2, ${NO_FAILURES} where id = $1`, [id, url])
+    }
+    const cleared = (name: WebhookCondition) => (clear.includes(name) ? 1 : 0)
+    yield* query(
+      `update shop.webhook set ${newCondition('to_address', 2)}, ${newCondition('from_pattern', 4)},
+         ${newCondition('subject', 6)}
+       where id = $1`,
+      [id, to, cleared('to'), from, cleared('from'), subject, cleared('subject')],
+    )
+    if (state === 'active') yield* webhookWrites.enableWebhook(id)
+    if (state === 'paused') {
+      yield* query('update shop.webhook set paused_at = coalesce(paused_at, $2) where id = $1', [
+        id,
+        now.getTime(),
+      ])
+    }
+  },
   *deleteWebhook(id: string): Operation<void> {
     yield* query(`${LOCK} for update`, [id])
     yield* query('delete from shop.webhook_delivery where webhook_id = $1', [id])
     yield* query('delete from shop.webhook where id = $1', [id])
   },
+}
+
+/** With the new value and, as 1, whether it is removed, in two parameters. */
+function newCondition(column: string, parameter: number): string {
+  const [value, removed] = [`cast($${parameter} as text)`, `cast($${parameter + 1} as integer)`]
+  return `${column} = case when ${removed} = 1 then null else coalesce(${value}, ${column}) end`
 }
 
 /**

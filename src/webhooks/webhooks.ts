@@ -18,7 +18,9 @@ import {
   MAX_WEBHOOKS_PER_KEY,
   signedHeaders,
   validSecrets,
+  WEBHOOK_CONDITIONS,
   type Webhook,
+  type WebhookCondition,
   type WebhookDelivery,
   webhookSecret,
   webhookStatus,
@@ -164,6 +166,53 @@ export async function retryWebhook(
   else await deps.shop.replayWebhook(id, replaySince)
   deps.bus.wake(webhookTopic(id))
   return await findWebhook(deps, id, caller)
+}
+
+export interface WebhookChangeOptions extends Partial<Omit<WebhookOptions, 'sinceId'>> {
+  /** active or paused. */
+  state?: string | undefined
+  clear?: readonly string[] | undefined
+}
+
+/** Messages that were examined before are not examined again. */
+export async function changeWebhook(
+  deps: WebhookDeps,
+  id: string,
+  caller: WebhookCaller,
+  { url: given, to: toText, from, subject, state, clear = [] }: WebhookChangeOptions,
+): Promise<Webhook> {
+  const { keyId } = await findWebhook(deps, id, caller)
+  const to = toText === undefined ? undefined : parseTo(toText)
+  // Throws if they are invalid.
+  parseFilter({ from, subject })
+  const newState = state === undefined ? undefined : parseState(state)
+  const cleared = clear.map((name) => parseCleared(name, { to, from, subject }))
+  // A new URL is resolved, and may get an attempt at once.
+  if (caller.client !== undefined) await takeRate(deps, 'retryWebhook', keyId)
+  const url = given === undefined ? undefined : await deps.webhookClient.check(given, keyId)
+  const change = { url, to, from, subject, state: newState, clear: cleared }
+  await deps.shop.changeWebhook(id, change, deps.now())
+  deps.bus.wake(webhookTopic(id))
+  return await findWebhook(deps, id, caller)
+}
+
+function parseState(state: string): 'active' | 'paused' {
+  if (state === 'active' || state === 'paused') return state
+  throw new Problem('invalid_parameter', 'state: must be active or paused.')
+}
+
+function parseCleared(
+  name: string,
+  given: Record<WebhookCondition, string | undefined>,
+): WebhookCondition {
+  const condition = WEBHOOK_CONDITIONS.find((one) => one === name)
+  if (!condition) {
+    throw new Problem('invalid_parameter', 'clear: must name to, from or subject.')
+  }
+  if (given[condition] !== undefined) {
+    throw new Problem('invalid_parameter', `clear: ${condition} has a new value as well.`)
+  }
+  return condition
 }
 
 export async function deleteWebhook(

@@ -1,7 +1,9 @@
 import { shellQuoted } from '../key/sample-code.ts'
 
+type Method = 'GET' | 'POST' | 'DELETE'
+
 export interface ApiRequest {
-  method: 'GET' | 'POST'
+  method: Method
   /** Including the query. */
   path: string
   headers: Record<string, string>
@@ -42,7 +44,7 @@ export function curlCommand(
   streams: boolean,
 ) {
   const parts = [
-    `curl${streams ? ' -N' : ''}${method === 'POST' ? ' -X POST' : ''}`,
+    `curl${streams ? ' -N' : ''}${method === 'GET' ? '' : ` -X ${method}`}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${shellQuoted(`${name}: ${value}`)}`),
     ...[...(form ?? [])].map((pair) => `-d ${shellQuoted(String(new URLSearchParams([pair])))}`),
     /[?&]/.test(path) ? shellQuoted(`${site}${path}`) : `${site}${path}`,
@@ -72,7 +74,7 @@ interface Schema {
 }
 
 export interface Operation {
-  method: 'GET' | 'POST'
+  method: Method
   path: string
   id: string
   fields: Parameter[]
@@ -96,7 +98,7 @@ export interface Parameter {
 export function operationOf({ paths }: ApiDocument, call: string): Operation | undefined {
   const [method = '', path = ''] = call.split(' ')
   const raw = paths[path]?.[method.toLowerCase()]
-  if (!raw || (method !== 'GET' && method !== 'POST')) return undefined
+  if (!raw || (method !== 'GET' && method !== 'POST' && method !== 'DELETE')) return undefined
   const form = raw.requestBody?.content[FORM]?.schema
   if (raw.requestBody && !form) return undefined
   const opens = authOf(raw)
@@ -109,7 +111,7 @@ export function operationOf({ paths }: ApiDocument, call: string): Operation | u
     ),
     auth: opens,
     isStream: 'text/event-stream' in (raw.responses['200']?.content ?? {}),
-    isCharged: raw.operationId === 'emails',
+    isCharged: path.startsWith('/emails'),
   }
 }
 

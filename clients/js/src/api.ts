@@ -182,6 +182,8 @@ export type Webhook = {
   old_secret_until_iso: string | null
 }
 
+export type Confirmation = { status: 'success'; message: string }
+
 export type Delivery = {
   message_id: number
   attempt: number
@@ -193,8 +195,6 @@ export type Delivery = {
 }
 
 export type DeliveryOutcome = { status: number | null; error: string | null; ms: number }
-
-export type Confirmation = { status: 'success'; message: string }
 
 /** The successful response of each route. */
 export interface ApiResponses {
@@ -209,6 +209,8 @@ export interface ApiResponses {
   'POST /webhooks': { status: 'success'; webhook: NewWebhook }
   'GET /webhooks': { status: 'success'; webhooks: Webhook[] }
   'GET /webhooks/{id}': { status: 'success'; webhook: Webhook }
+  'POST /webhooks/{id}': { status: 'success'; webhook: Webhook }
+  'DELETE /webhooks/{id}': Confirmation
   'GET /webhooks/{id}/deliveries': { status: 'success'; deliveries: Delivery[] }
   'POST /webhooks/{id}/test': { status: 'success'; delivery: DeliveryOutcome }
   'POST /webhooks/{id}/replay': { status: 'success'; webhook: Webhook }

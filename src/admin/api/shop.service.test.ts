@@ -155,6 +155,7 @@ describe('webhooks', () => {
     await server.shop.chargeMessage(known, known.lastId + 1, at)
     await server.shop.recordAttempt({
       webhookId: known.id,
+      url: known.url,
       messageId: known.lastId + 1,
       replay: 0,
       attempt: 1,

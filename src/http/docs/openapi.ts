@@ -97,7 +97,7 @@ function security({ input, operator, api }: Route): object {
 function urlParameters(route: Route): object[] {
   const { input, method } = route
   return Object.entries(input.properties)
-    .filter(([name]) => method === 'GET' || isInPath(route, name))
+    .filter(([name]) => method !== 'POST' || isInPath(route, name))
     .map(([name, schema]) => ({
       name,
       in: isInPath(route, name) ? 'path' : 'query',

@@ -26,9 +26,9 @@ export function sampleText({ output }: Route): string | undefined {
   return typeof output === 'string' ? undefined : JSON.stringify(sampleOf(output), undefined, 2)
 }
 
-function describeType({ type = '', minimum, maximum }: ParamSchema): string {
+function describeType({ type = '', items, minimum, maximum }: ParamSchema): string {
   if (type === 'boolean') return '0 or 1'
-  if (type === 'array') return 'list of integers'
+  if (type === 'array') return items?.type === 'integer' ? 'list of integers' : 'list'
   if (type !== 'integer') return 'text'
   const bounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
   return bounded ? `${minimum ?? 0} to ${maximum}` : 'integer'

@@ -79,7 +79,8 @@ async function send(
   if (route.method === 'POST') return await post(url, params, encoding, headers)
   const fullUrl = `${url}?${new URLSearchParams(params)}`
   if (route.path === '/api/events' && (await opens(fullUrl))) return STREAM
-  return await request(fullUrl, { headers, signal: AbortSignal.timeout(20_000) })
+  const { method } = route
+  return await request(fullUrl, { method, headers, signal: AbortSignal.timeout(20_000) })
 }
 
 /** A stream does not end: its status is the whole response. */

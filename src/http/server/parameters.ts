@@ -80,7 +80,7 @@ function isPresent(value: unknown): boolean {
 }
 
 function convert(name: string, field: ParamSchema, value: unknown): unknown {
-  if (field.type === 'array') return toIntegers(name, field, value)
+  if (field.type === 'array') return toList(name, field, value)
   if (Array.isArray(value)) throw invalid(name, 'must be a single value.')
   if (field.type === 'boolean') return toBoolean(name, value)
   if (field.type === 'integer') return toInteger(name, field, value)
@@ -111,7 +111,7 @@ function isInteger(value: unknown): value is number {
 }
 
 /** A JSON array, or text separated by commas. */
-function toIntegers(name: string, { items = {}, maxItems }: ParamSchema, value: unknown): number[] {
+function toList(name: string, { items = {}, maxItems }: ParamSchema, value: unknown): unknown[] {
   const given =
     typeof value === 'string'
       ? value.split(',', maxItems && maxItems + 1).map((one) => one.trim())
@@ -120,9 +120,10 @@ function toIntegers(name: string, { items = {}, maxItems }: ParamSchema, value: 
         : [value]
   // A repeated parameter is an empty array, too.
   if (given.length === 0 || given.length > (maxItems ?? given.length)) {
-    throw invalid(name, `must be one list of 1 to ${maxItems} integers.`)
+    const what = items.type === 'integer' ? 'integers' : 'texts'
+    throw invalid(name, `must be one list of 1 to ${maxItems} ${what}.`)
   }
-  return given.map((one) => toInteger(name, items, one))
+  return given.map((one) => convert(name, items, one))
 }
 
 function toBoolean(name: string, value: unknown): boolean {

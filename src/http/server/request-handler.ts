@@ -51,12 +51,13 @@ export function requestHandler(context: HttpServerContext) {
   // The query is parsed like a form, see parameters.ts. A parameter of any length gets the response of its route.
   const router = findMyWay({ querystringParser: () => NO_QUERY, maxParamLength: maxHeaderSize })
   for (const route of context.routes) {
-    const methods: ('GET' | 'HEAD' | 'POST')[] = route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']
-    router.on(methods, route.path.replace(/\{(\w+)\}/g, ':$1'), routeHandler(context, route))
+    const methods = route.method === 'GET' ? (['GET', 'HEAD'] as const) : ([route.method] as const)
+    router.on([...methods], route.path.replace(/\{(\w+)\}/g, ':$1'), routeHandler(context, route))
   }
 
   return (request: IncomingMessage, response: ServerResponse): void => {
-    const found = router.find(request.method as 'GET', request.url ?? '')
+    const { method, url = '' } = request
+    const found = router.find(method as 'GET', url) ?? router.find(method as 'GET', literal(url))
     // The router accepts an empty parameter.
     const isComplete = found && !Object.values(found.params).includes('')
     const handled: Promise<void> = isComplete
@@ -273,8 +274,19 @@ function wantsPage({ url = '', headers: { accept = '' } }: IncomingMessage): boo
     )
 }
 
+/** A path that cannot be decoded, as it is: a parameter that is no valid one gets the response of its route. */
+function literal(url: string): string {
+  const path = requestPath({ url })
+  try {
+    decodeURIComponent(path)
+    return url
+  } catch {
+    return path.replaceAll('%', '%25') + url.slice(path.length)
+  }
+}
+
 /** Without the query, which holds tokens. */
-function requestPath({ url = '' }: IncomingMessage): string {
+function requestPath({ url = '' }: Pick<IncomingMessage, 'url'>): string {
   const end = url.search(/[?#]/)
   return end < 0 ? url : url.slice(0, end)
 }

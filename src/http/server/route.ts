@@ -15,7 +15,7 @@ export interface Route<
   O extends TSchema = TSchema,
   D extends ServerDeps = ServerDeps,
 > {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
   /** Operation id, where the path does not give one of its own: see routeName. */

@@ -115,4 +115,74 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
       expect(await store.readWebhook('wh_1', NOON)).toBeUndefined()
     })
   }
+
+  const NO_CHANGE = {
+    url: undefined,
+    to: undefined,
+    from: undefined,
+    subject: undefined,
+    clear: [],
+    state: undefined,
+  }
+
+  test('a change keeps what is not named, the secret and the cursor', async () => {
+    await addHook()
+    const before = await read()
+    await store.changeWebhook('wh_1', NO_CHANGE, NOON)
+    expect(await read()).toStrictEqual(before)
+    await store.changeWebhook(
+      'wh_1',
+      { ...NO_CHANGE, url: 'https://other.example/', from: 'shop.example', clear: ['to'] },
+      NOON,
+    )
+    expect(await read()).toStrictEqual({
+      ...before,
+      url: 'https://other.example/',
+      to: undefined,
+      from: 'shop.example',
+    })
+    await store.changeWebhook('wh_1', { ...NO_CHANGE, clear: ['from', 'subject'] }, NOON)
+    const { from, subject } = await read()
+    expect([from, subject]).toStrictEqual([undefined, undefined])
+    await store.changeWebhook('wh_none', { ...NO_CHANGE, state: 'paused' }, NOON)
+  })
+
+  test('concurrent changes of different fields are all kept', async () => {
+    await addHook()
+    const changes = [{ from: 'shop.example' }, { subject: 'new' }, { clear: ['to'] as const }]
+    await Promise.all(
+      changes.map((one) => store.changeWebhook('wh_1', { ...NO_CHANGE, ...one }, NOON)),
+    )
+    const { to, from, subject } = await read()
+    expect([to, from, subject]).toStrictEqual([undefined, 'shop.example', 'new'])
+  })
+
+  test('a webhook paused by its holder charges nothing until it is active', async () => {
+    await addHook()
+    const webhook = await read()
+    await store.changeWebhook('wh_1', { ...NO_CHANGE, state: 'paused' }, NOON)
+    expect((await read()).paused).toBe(true)
+    expect(await store.listDeliverable()).toStrictEqual([])
+    expect(await store.chargeMessage(webhook, 101, NOON)).toBe('changed')
+    for (const resume of [
+      () => store.changeWebhook('wh_1', { ...NO_CHANGE, state: 'active' }, NOON),
+      () => store.enableWebhook('wh_1'),
+    ]) {
+      await store.changeWebhook('wh_1', { ...NO_CHANGE, state: 'paused' }, NOON)
+      await resume()
+      expect((await read()).paused).toBe(false)
+    }
+    expect(await charge(101)).toBe('charged')
+  })
+
+  test('a new URL has no failures, and those of attempts to the former one do not count', async () => {
+    await addHook()
+    await charge(101)
+    await fail()
+    await store.changeWebhook('wh_1', { ...NO_CHANGE, url: 'https://other.example/' }, NOON)
+    expect([(await read()).failures, (await read()).nextAttemptAt]).toStrictEqual([0, undefined])
+    await disable('gone', { attempt: 2 })
+    const { failures, disabled, attempts } = await read()
+    expect([failures, disabled, attempts]).toStrictEqual([0, undefined, 2])
+  })
 }

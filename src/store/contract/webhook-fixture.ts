@@ -43,6 +43,7 @@ export function webhookFixture(open: () => Promise<OpenShopStore>) {
   const record = async (more: Partial<RecordedAttempt> = {}) =>
     await store.recordAttempt({
       webhookId: 'wh_1',
+      url: HOOK.url,
       messageId: 101,
       replay: 0,
       attempt: 1,

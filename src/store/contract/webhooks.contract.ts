@@ -35,6 +35,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
       generation: 1,
       oldSecretUntil: undefined,
       disabled: undefined,
+      paused: false,
       lastId: 100,
       replays: 0,
       pending: undefined,
@@ -82,12 +83,26 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     expect(await store.countWebhooks()).toStrictEqual({ all: 2, failing: 1 })
     await store.enableWebhook('wh_1')
     expect(await store.countWebhooks()).toStrictEqual({ all: 2, failing: 0 })
+    await fail()
+    expect(await store.countWebhooks()).toStrictEqual({ all: 2, failing: 1 })
+    await store.skipMessage('wh_1', 101, NOON)
+    expect(await store.countWebhooks(), 'its message has expired').toStrictEqual({
+      all: 2,
+      failing: 0,
+    })
   })
 
   test('disabled webhooks and those of revoked keys are not delivered', async () => {
     await addHook()
     expect(await store.listDeliverable()).toStrictEqual([
-      { id: 'wh_1', keyId: 'k1', to: 'ann@mayfly.example', keyPrefix: 'mf_live_abcd' },
+      {
+        id: 'wh_1',
+        keyId: 'k1',
+        to: 'ann@mayfly.example',
+        from: null,
+        subject: 'code',
+        keyPrefix: 'mf_live_abcd',
+      },
     ])
     await charge(101)
     await disable('gone')

@@ -146,6 +146,7 @@ function openDeps({ store, shop, now, logged, parses }: Parts) {
     poolAccess: 'open' as const,
     now,
     random: () => 0.5,
+    retryDelaysMs: [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000],
     installationSecret: new Uint8Array(32).fill(7),
     webhookClient: localClient(60_000),
     log: { warn() {}, error: (_facts: object, text: string) => void logged.push(text) },

@@ -138,7 +138,7 @@ async function addWebhooks({ shop }: KeyRing, key: TestKey, now: Date): Promise<
     const messageId = lastId + 1
     await shop.chargeMessage(webhook, messageId, now)
     const attempt = { attempt: 3, status: 503, error: null, ms: 84, at: now }
-    const pending = { webhookId: id, messageId, replay: 0, dueAt: undefined }
+    const pending = { webhookId: id, url, messageId, replay: 0, dueAt: undefined }
     await shop.recordAttempt({ ...pending, ...attempt, failed: result })
   }
 }

@@ -1,0 +1,2 @@
+-- Since when a webhook is paused by its holder; null if it is not.
+alter table webhook add column paused_at integer;
