@@ -41,14 +41,14 @@ async function connectHttp(mode: 'legacy' | { pin: string }, headers: Record<str
   return client
 }
 
-async function connectStdio(url: string, apikey: string) {
+async function connectStdio(url: string, apikey = '', ...more: string[]) {
   const client = new Client(
     { name: 'test', version: '1' },
     { versionNegotiation: { mode: { pin: MODERN } } },
   )
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, 'mcp', '--url', url],
+    args: [MAIN, 'mcp', '--url', url, ...more],
     cwd: ROOT,
     env: apikey === '' ? {} : { MAYFLY_API_KEY: apikey },
     stderr: 'inherit',
@@ -176,6 +176,32 @@ for (const [name, connect] of Object.entries(CONNECTIONS)) {
     })
   })
 }
+
+test('mayfly mcp --codes-only has no tool that returns text, and the version of the package', async () => {
+  const client = await connectStdio(app.url, '', '--codes-only')
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual([
+    'create_inbox',
+    'wait_for_code',
+    'wait_for_link',
+    'delete_inbox',
+  ])
+  expect(client.getInstructions()).not.toMatch(/read_message/)
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  expect(client.getServerVersion()?.version).toBe(version)
+  expect(
+    (await callTool(client, 'read_message', { token: 'x', id: 1 }).catch(String)).toString(),
+  ).toMatch(/not found/i)
+})
+
+test('a service that cannot be reached is called so', async () => {
+  const client = await connectStdio('http://127.0.0.1:1')
+  const { text, isError } = await callTool(client, 'create_inbox')
+  expect([text, isError]).toEqual([
+    'unreachable: No Mayfly service found at http://127.0.0.1:1.',
+    true,
+  ])
+})
 
 test('a wrong API key is refused', async () => {
   const client = await CONNECTIONS['HTTP, version 2026-07-28']({ apikey: 'mf_live_wrong' })

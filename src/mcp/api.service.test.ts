@@ -101,6 +101,30 @@ test('MAYFLY_MCP=off: there is no such path', async () => {
   await off.stop()
 })
 
+test('MAYFLY_MCP=codes: no tool returns the text of a mail', async () => {
+  const codes = await openTestServer({ env: { ...PROXY_ENV, MAYFLY_MCP: 'codes' } })
+  const list = await post('tools/list', {}, {}, codes)
+  const { result } = JSON.parse(/\{.*\}/s.exec(list.text)?.[0] ?? '{}')
+  const tools = result.tools as { name: string; annotations: Record<string, boolean> }[]
+  expect(tools.map(({ name }) => name)).toStrictEqual([
+    'create_inbox',
+    'wait_for_code',
+    'wait_for_link',
+    'delete_inbox',
+  ])
+  expect(tools.map(({ annotations }) => annotations['destructiveHint'])).toStrictEqual([
+    false,
+    false,
+    false,
+    true,
+  ])
+  for (const name of ['list_messages', 'read_message']) {
+    const { text } = await post('tools/call', { name, arguments: { token: 'x', id: 1 } }, {}, codes)
+    expect(text).toMatch(/not found/i)
+  }
+  await codes.stop()
+})
+
 test('inboxes count like sessions: 60 a minute', async () => {
   const client = { 'x-forwarded-for': newClient() }
   await expectRate({ count: 60, seconds: 1 }, async () => {

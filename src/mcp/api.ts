@@ -12,11 +12,11 @@ import type { KeyRouteDeps } from '../keys/deps.ts'
 import { checkMailRoute } from '../mail/api/check-mail.ts'
 import { readTextRoute } from '../mail/api/read-mail.ts'
 import { createSessionRoute, deleteSessionRoute } from '../mail/api/sessions.ts'
+import type { mcpConfig } from './settings.ts'
 import type { ApiCall, Endpoints } from './tools.ts'
 
 interface McpDeps extends KeyRouteDeps {
-  /** Whether /mcp exists. */
-  config: { mcp: boolean }
+  config: ReturnType<typeof mcpConfig>
 }
 
 /** Tools for agents: see docs/agents.md. */
@@ -27,11 +27,13 @@ export const mcpRoute = route({
   api: 'keyed',
   rawBody: true,
   async handle(_input, deps: McpDeps, request) {
-    if (!deps.config.mcp) throw new Problem('not_found', 'Not found.')
+    const { mcp } = deps.config
+    if (mcp === 'off') throw new Problem('not_found', 'Not found.')
     checkOrigin(deps, request)
     checkBody(request)
     const { handleMcpRequest } = await import('./server.ts')
     const response = await handleMcpRequest(webRequest(request), endpointCaller(deps, request), {
+      codesOnly: mcp === 'codes',
       onError(error) {
         if (!isDisconnect(error)) deps.log.error({ err: toError(error) }, 'MCP tool failed')
       },

@@ -3,22 +3,29 @@ import type { Command } from 'commander'
 import { Problem, type ProblemCode } from '../base/problem.ts'
 import { printable, printableLines } from '../base/text.ts'
 import type { CommandContext } from '../cli/context.ts'
-import type { ApiCall, Endpoints } from './tools.ts'
+import { type ApiCall, type Endpoints, ServiceUnreachable } from './tools.ts'
 
 export function addMcpCommand(mayfly: Command, context: Pick<CommandContext, 'endpoints'>): void {
   mayfly
     .command('mcp')
     .description('Serve the Model Context Protocol on stdin and stdout, for agents')
     .option('--url <url>', 'URL of the service (default: from the settings)')
+    .option('--codes-only', 'no tools that return the text of a mail')
     .addHelpText('after', '\nIf MAYFLY_API_KEY is set in the environment, it is sent as APIKey.')
-    .action(async ({ url = context.endpoints().url }: { url?: string }) => {
+    .action(async ({ url = context.endpoints().url, codesOnly = false }: McpCommandOptions) => {
       const { serveMcpStdio } = await import('./server.ts')
       const { MAYFLY_API_KEY: key } = process.env
       await serveMcpStdio((signal) => apiCaller({ url, key, signal }), {
+        codesOnly,
         // stdout is the protocol's.
         onError: (error) => console.error(printableLines(inspect(error))),
       })
     })
+}
+
+interface McpCommandOptions {
+  url?: string
+  codesOnly?: boolean
 }
 
 interface CallerOptions {
@@ -48,7 +55,7 @@ export function apiCaller({ url, key, signal }: CallerOptions): ApiCall {
     }).catch(() => {
       signal.throwIfAborted()
       // Without a user name or password.
-      throw new Problem('overloaded', `No Mayfly service found at ${URL.parse(url)?.origin}.`)
+      throw new ServiceUnreachable(`No Mayfly service found at ${URL.parse(url)?.origin}.`)
     })
     const body: unknown = await response.json().catch(() => undefined)
     if (response.ok && body !== undefined) return body as Endpoints[typeof endpoint]

@@ -3,6 +3,16 @@ import { flag } from '../base/settings/values.ts'
 
 export function mcpConfig({ setting }: SettingReader) {
   return {
-    mcp: setting('MAYFLY_MCP', flag, 'on', 'tools for agents at /mcp (Model Context Protocol)'),
+    mcp: setting(
+      'MAYFLY_MCP',
+      mcpTools,
+      'on',
+      'tools for agents at /mcp (Model Context Protocol): on, codes (without those that return text of a mail), off',
+    ),
   }
+}
+
+function mcpTools(given: string): 'on' | 'codes' | 'off' {
+  if (given === 'codes') return given
+  return flag(given) ? 'on' : 'off'
 }
