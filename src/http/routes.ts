@@ -21,6 +21,7 @@ import {
   deleteSessionRoute,
   domainsRoute,
   extendSessionRoute,
+  updateSessionRoute,
 } from '../mail/api/sessions.ts'
 import { mcpRoute } from '../mcp/api.ts'
 import { orderAdminRoutes } from '../shop/admin.ts'
@@ -44,6 +45,7 @@ export const documentedRoutes = [
   readMailRoute,
   deleteMailRoute,
   extendSessionRoute,
+  updateSessionRoute,
   deleteSessionRoute,
   sendTestRoute,
   attachmentRoute,

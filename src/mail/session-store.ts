@@ -4,8 +4,8 @@ import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
 import { assignedLedger, LEDGER_COLUMNS, type LedgerRow } from './ledger-store.ts'
 import type { LedgerHmac } from './rules/ledger.ts'
 import { isLive, isWithinCooldown, type MailboxId, type Session } from './rules/session.ts'
-import type { NewSession, Revival } from './store.ts'
-import { SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
+import type { NewSession, Revival, SessionChange } from './store.ts'
+import { LIVE, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 /** What the engines do differently. */
 interface SessionEngine {
@@ -103,6 +103,23 @@ export const sessionEnds = {
       [mailbox, now.getTime()],
     )
     return ended.length === 1
+  },
+
+  *updateSession({ tokenHash, now, set }: SessionChange): Operation<Session | undefined> {
+    const [row] = yield* query<SessionRow>(
+      `update mail.session set version = version + 1,
+         only_from = case when $3 then $4 else only_from end,
+         max_messages = case when $5 then cast($6 as integer) else max_messages end,
+         label = case when $7 then $8 else label end
+       where token_hash = $2 and ${LIVE} returning ${SESSION_COLUMNS}`,
+      [
+        ...[now.getTime(), tokenHash],
+        ...['onlyFrom' in set, set.onlyFrom?.join()],
+        ...['maxMessages' in set, set.maxMessages],
+        ...['label' in set, set.label],
+      ],
+    )
+    return row && sessionOf(row)
   },
 }
 

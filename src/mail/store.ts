@@ -34,6 +34,8 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
     now: Date,
     tokenHash?: string,
   ): Promise<Session | undefined>
+  /** Changes what its owner may choose. Undefined if no live session has this token. */
+  updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
   reviveSession(revival: Revival): Promise<Session | undefined>
   /** Ends the session: its token becomes invalid, and the cool-down of its address begins. False if it was not live. */
@@ -134,6 +136,17 @@ export interface NewSession {
   /** Default: none. */
   rules?: AddressRules
   label?: string | undefined
+}
+
+export interface SessionChange {
+  tokenHash: string
+  now: Date
+  /** What is not named stays; undefined: removed. */
+  set: Partial<{
+    onlyFrom: AddressRules['onlyFrom'] | undefined
+    maxMessages: number | undefined
+    label: string | undefined
+  }>
 }
 
 export interface KeySessionPage {

@@ -9,7 +9,7 @@ import { searchMail } from '../list/search-mail.ts'
 import { scannerForClient } from '../read/code-scanner.ts'
 import { type MailFilter, parseFilter, parseSearch, type SearchText } from '../rules/filter.ts'
 import { isMailboxFull, type Session } from '../rules/session.ts'
-import { type Listing, listedJson, mailboxJson, rulesJson } from './schemas.ts'
+import { type Listing, listedJson, settingsJson } from './schemas.ts'
 
 // check-mail with conditions: neither cached nor tagged, because its response also depends on what is still to be parsed.
 
@@ -110,9 +110,7 @@ export function mailboxPart(deps: MailRouteDeps, session: Session) {
   const full = isMailboxFull(session, deps.mailbox) ? { full: true as const } : {}
   return {
     status: 'success' as const,
-    ...mailboxJson(session),
-    ...rulesJson(session),
-    ...(session.label === undefined ? {} : { label: session.label }),
+    ...settingsJson(session),
     ...full,
   }
 }

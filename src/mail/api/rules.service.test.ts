@@ -157,3 +157,67 @@ describe('max_messages', () => {
     expect((await subjects(token)).length).toBe(1)
   })
 })
+
+describe('update-session', () => {
+  const update = (token: string, params: Record<string, string>) =>
+    post(`${app.url}/api/update-session`, { token, ...params })
+
+  test('200: what is given changes, the rest stays, and check-mail says so with a new ETag', async () => {
+    const { email, token } = await app.session({ only_from: 'shop.test', label: 'before' })
+    const list = () => request(`${app.url}/api/check-mail?token=${token}`)
+    const before = (await list()).headers.get('etag')
+    const { status, body } = await update(token, { max_messages: '2', label: 'after' })
+    expect(status).toBe(200)
+    const settings = { rules: { only_from: ['shop.test'], max_messages: 2 }, label: 'after' }
+    expect(body).toMatchObject({ status: 'success', email, ...settings })
+    const { headers, body: listed } = await list()
+    expect(listed).toMatchObject(settings)
+    expect(headers.get('etag')).not.toBe(before)
+    expect((await update(token, { clear: 'label, only_from' })).body['rules']).toStrictEqual({
+      only_from: [],
+      max_messages: 2,
+    })
+    expect(Object.keys(await check(token))).not.toContain('label')
+    await update(token, { clear: 'max_messages' })
+    expect(Object.keys(await check(token))).not.toContain('rules')
+  })
+
+  test('new rules apply to the next mail', async () => {
+    const { email, token } = await app.session()
+    const evil = mailFrom('From: a@evil.test\r\n')
+    const replies = [await send(email, evil)]
+    await update(token, { only_from: 'shop.test' })
+    replies.push(await send(email, evil), await send(email, mailFrom(SHOP)))
+    await update(token, { clear: 'only_from', max_messages: '2' })
+    replies.push(await send(email, mailFrom(SHOP)))
+    await update(token, { max_messages: '3' })
+    replies.push(await send(email, evil))
+    expect(replies).toStrictEqual([
+      ...['250 2.0.0', '550 5.7.1', '250 2.0.0'],
+      ...['550 5.2.1', '250 2.0.0'],
+    ])
+  })
+
+  for (const [params, code, message] of [
+    [{}, 'missing_parameter', /^only_from, max_messages, label, clear: /],
+    [{ clear: 'token' }, 'invalid_parameter', /^clear: /],
+    [{ clear: 'label', label: 'x' }, 'invalid_parameter', /^clear: label /],
+    [{ max_messages: '0' }, 'invalid_parameter', /^max_messages: /],
+    [{ label: 'x'.repeat(61) }, 'invalid_parameter', /^label: /],
+    [{ only_from: '@' }, 'invalid_parameter', /^only_from: /],
+  ] as const) {
+    test(`400: ${JSON.stringify(params).slice(0, 40)}`, async () => {
+      const response = await update((await app.session()).token, params)
+      expect([response.status, response.body['code']]).toStrictEqual([400, code])
+      expect(String(response.body['message'])).toMatch(message)
+      expect(problemFault(response)).toBeUndefined()
+    })
+  }
+
+  test('401: an unknown or expired token', async () => {
+    const { token } = await app.session({ ttl: '60' })
+    app.moveClock(61)
+    expect((await update(token, { label: 'x' })).body['code']).toBe('session_expired')
+    expect((await update('x'.repeat(43), { label: 'x' })).body['code']).toBe('invalid_token')
+  })
+})

@@ -138,12 +138,16 @@ export const rulesSchema = Type.Optional(
   ),
 )
 
-export const listingSchema = namedSuccess('MessageList', {
+export const settingsFields = {
   ...mailboxFields,
   rules: rulesSchema,
   label: Type.Optional(
     Type.String({ description: 'If the session has one.', examples: ['sign-up test'] }),
   ),
+}
+
+export const listingSchema = namedSuccess('MessageList', {
+  ...settingsFields,
   full: Type.Optional(Type.Literal(true)),
   messages: Type.Array(listedSchema),
   timed_out: Type.Optional(Type.Literal(true)),
@@ -191,6 +195,15 @@ export function rulesJson({
 }: Pick<Session, 'rules'>): Pick<Listing, 'rules'> {
   if (onlyFrom.length === 0 && maxMessages === undefined) return {}
   return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
+}
+
+export function settingsJson(session: Session) {
+  const { label } = session
+  return {
+    ...mailboxJson(session),
+    ...rulesJson(session),
+    ...(label === undefined ? {} : { label }),
+  }
 }
 
 export function sessionJson(session: Session, token: string) {

@@ -9,8 +9,17 @@ import type { MailRouteDeps } from '../deps.ts'
 import { parseLabel } from '../rules/session.ts'
 import { createSession } from '../sessions/create-session.ts'
 import { sessionDomains } from '../sessions/domains.ts'
-import { endSession, extendSession } from '../sessions/session.ts'
-import { labelField, sessionJson, sessionSchema, tokenField, ttlField } from './schemas.ts'
+import { endSession, extendSession, updateSession } from '../sessions/session.ts'
+import { parseChange } from '../sessions/session-change.ts'
+import {
+  labelField,
+  sessionJson,
+  sessionSchema,
+  settingsFields,
+  settingsJson,
+  tokenField,
+  ttlField,
+} from './schemas.ts'
 
 export const domainsRoute = route({
   method: 'GET',
@@ -43,6 +52,24 @@ export const domainsRoute = route({
 const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
+/** What the owner of a session can choose, then and later. */
+const settingFields = {
+  only_from: Type.Optional(
+    Type.String({
+      description:
+        'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
+    }),
+  ),
+  max_messages: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_MESSAGES,
+      description: 'Accept at most this many messages, including deleted ones.',
+    }),
+  ),
+  label: labelField,
+}
+
 export const createSessionRoute = route({
   method: 'POST',
   path: '/api/create-session',
@@ -64,20 +91,7 @@ export const createSessionRoute = route({
     use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
     gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
     gmail_id: id('The id of a Gmail account from /api/domains.'),
-    only_from: Type.Optional(
-      Type.String({
-        description:
-          'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
-      }),
-    ),
-    max_messages: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: MAX_MESSAGES,
-        description: 'Accept at most this many messages, including deleted ones.',
-      }),
-    ),
-    label: labelField,
+    ...settingFields,
   }),
   output: sessionSchema,
   requestHeaders: [
@@ -114,6 +128,29 @@ export const createSessionRoute = route({
       label: input.label === undefined ? undefined : parseLabel(input.label),
     })
     return success(sessionJson(session, token))
+  },
+})
+
+export const updateSessionRoute = route({
+  method: 'POST',
+  path: '/api/update-session',
+  title: 'Change a session',
+  description:
+    'Changes the rules or the label of the session; what is not given stays. Mail that is being transferred meanwhile may still be judged by the former rules. max_messages counts all messages since the session was created.',
+  input: Type.Object({
+    token: tokenField,
+    ...settingFields,
+    clear: Type.Optional(
+      Type.String({
+        description: 'What to remove: only_from, max_messages, label, separated by commas.',
+      }),
+    ),
+  }),
+  output: namedSuccess('SessionSettings', settingsFields),
+  problems: ['invalid_token', 'session_expired'],
+  async handle({ token, ...input }, deps: MailRouteDeps) {
+    const session = await updateSession(deps, token, parseChange(input))
+    return success(settingsJson(session))
   },
 })
 

@@ -12,7 +12,7 @@ import {
   requestedLifetimeSeconds,
   type Session,
 } from '../rules/session.ts'
-import type { MailStore } from '../store.ts'
+import type { MailStore, SessionChange } from '../store.ts'
 import type { AliasAccounts } from './alias-accounts.ts'
 
 interface SessionDeps {
@@ -56,6 +56,20 @@ export async function endSession(
   const session = await liveSession(deps, token)
   if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()
   wakeSession(deps.bus, session)
+}
+
+/** Changes the rules or the label of a live session. Waiters are woken, because its version changes. */
+export async function updateSession(
+  deps: SessionDeps & { bus: WakingBus },
+  token: string,
+  set: SessionChange['set'],
+): Promise<Session> {
+  await liveSession(deps, token)
+  const change = { tokenHash: secretHash(token), now: deps.now(), set }
+  const session = await deps.store.updateSession(change)
+  if (!session) throw sessionExpired()
+  wakeSession(deps.bus, session)
+  return session
 }
 
 interface ExtendSessionDeps extends SessionDeps {

@@ -63,6 +63,22 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
     expect(free.rules).toStrictEqual({ onlyFrom: [], maxMessages: undefined })
   })
 
+  test('rules and label are changed one by one, with a new version, while the session is live', async () => {
+    const { tokenHash, version } = await ruled('ann@box.test', { max_messages: 3 })
+    const update = (set: Parameters<Fixture['store']['updateSession']>[0]['set'], now = START) =>
+      fixture.store.updateSession({ tokenHash, now, set })
+    await fixture.other.findSession(tokenHash)
+    const { onlyFrom } = parseRules({ only_from: 'shop.test,a@b.test' })
+    const changed = await update({ onlyFrom, label: 'Ann' })
+    expect.assert(changed && changed.version > version)
+    expect([changed.rules, changed.label]).toStrictEqual([{ onlyFrom, maxMessages: 3 }, 'Ann'])
+    expect(await fixture.other.findSession(tokenHash)).toStrictEqual(changed)
+    const cleared = await update({ onlyFrom: undefined, maxMessages: undefined })
+    expect(cleared?.rules).toStrictEqual({ onlyFrom: [], maxMessages: undefined })
+    expect((await update({ label: undefined }))?.label).toBeUndefined()
+    expect(await update({ label: 'late' }, at(HOUR))).toBeUndefined()
+  })
+
   describe('only_from', () => {
     test('a mail whose From header was not read is refused', async () => {
       await ruled('ann@box.test', { only_from: 'shop.test' })
