@@ -32,6 +32,8 @@ for (const [setting, all, byAddress, code] of [
       expect(await subjects(`?to=${own.email}`)).toStrictEqual(['own'])
       expect(await subjects('?to=another@pool.test')).toStrictEqual([])
       expect(await subjects('?wait=55')).toStrictEqual(all)
+      expect(await subjects('?q=pooled')).toStrictEqual(setting === 'open' ? ['pooled'] : [])
+      expect(await subjects(`?q=pooled&to=${POOLED}`)).toStrictEqual(byAddress)
 
       const [{ id = 0 } = {}] = emailsOf(
         await request(`${app.url}/emails?to=${POOLED}`, { headers }),
