@@ -139,7 +139,7 @@ describe('after a move', () => {
   test('an address keeps its rules, its label and the number of messages it has received', async () => {
     const { email, token } = fixture.ruled
     const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
-    expect(body['rules']).toEqual({ only_from: ['shop.test'], max_messages: 2 })
+    expect(body['rules']).toEqual({ only_from: ['shop.test'], max_messages: 2, refused: 0 })
     expect(body['label']).toBe('Lädchen')
     const codes = []
     for (const mail of [SHOP_MAIL.replace('shop', 'evil'), SHOP_MAIL, SHOP_MAIL]) {

@@ -48,7 +48,10 @@ function decide(
 ): Awaitable<RecipientResult> {
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others })
-    return 'refused' in found ? found : { address, ...found }
+    if (!('refused' in found)) return { address, ...found }
+    const { session } = facts
+    if (!session || found.refused !== 'limit_reached') return found
+    return store.countRefused(session.id).then(() => found)
   })
 }
 

@@ -105,6 +105,10 @@ export const sessionEnds = {
     return ended.length === 1
   },
 
+  *countRefused(mailbox: MailboxId): Operation<void> {
+    yield* query('update mail.session set refused = refused + 1 where id = $1', [mailbox])
+  },
+
   *updateSession({ tokenHash, now, set }: SessionChange): Operation<Session | undefined> {
     const [row] = yield* query<SessionRow>(
       `update mail.session set version = version + 1,

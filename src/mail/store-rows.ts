@@ -36,10 +36,12 @@ export interface SessionRow extends RulesRow {
   bytes: number
   cleared: boolean | number
   label: string | null
+  /** Mails that its rules refused. */
+  refused: number
 }
 
 export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, version, codes,
-  last_id, count, bytes, cleared, only_from, max_messages, received, label`
+  last_id, count, bytes, cleared, only_from, max_messages, received, label, refused`
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -50,14 +52,15 @@ export function sessionOf(row: SessionRow): Session {
     accountId: row.account_id ?? undefined,
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
-    // All three only rise, so no two states have the same sum. Ids follow the clock, so the sum is new even after the store
+    // All four only rise, so no two states have the same sum. Ids follow the clock, so the sum is new even after the store
     // has lost its last writes, as in a failover to a replica.
-    version: row.version + row.codes + row.last_id,
+    version: row.version + row.codes + row.refused + row.last_id,
     lastId: row.last_id,
     count: row.count,
     bytes: row.bytes,
     received: row.received,
     rules: rulesOf(row),
     label: row.label ?? undefined,
+    refused: row.refused,
   }
 }

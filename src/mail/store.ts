@@ -34,6 +34,8 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
     now: Date,
     tokenHash?: string,
   ): Promise<Session | undefined>
+  /** Counts a mail that the rules of the session refused at RCPT; addMail counts those after DATA. */
+  countRefused(mailbox: MailboxId): Promise<void>
   /** Changes what its owner may choose. Undefined if no live session has this token. */
   updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */

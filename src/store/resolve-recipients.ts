@@ -15,7 +15,10 @@ import { NOT_READ, RULE_REFUSALS } from '../shared/address-rules.ts'
 /** What decides about a recipient, with the key that the session was created with. */
 export type FoundRecipient = RecipientFacts & { keyId: string | undefined }
 
-/** The recipients that remain, or why there are none. 'full' if one of their mailboxes is. Runs inside the transaction. */
+/**
+ * The recipients that remain, or why there are none. 'full' if one of their mailboxes is; then no refusal is counted. Runs inside
+ * the transaction.
+ */
 export function resolveRecipients(
   mail: Pick<NewMail, 'recipients' | 'receivedAt' | 'from'> & {
     size: number
@@ -23,11 +26,12 @@ export function resolveRecipients(
   },
   limits: ReceiveLimits,
   find: (recipient: Recipient) => FoundRecipient,
+  countRefused: (mailbox: MailboxId) => void,
 ): StoredRecipient[] | Exclude<AddMailResult['outcome'], 'stored'> {
   const taken: StoredRecipient[] = []
   const { receivedAt: now, size, stored, from = NOT_READ } = mail
   const context = { limits, now, size, stored, from, others: taken }
-  const refusals = new Set<RecipientRefusal>()
+  const refusals: { mailbox: MailboxId; reason: RecipientRefusal }[] = []
   for (const { address, mailbox } of mail.recipients) {
     const { keyId, ...facts } = find({ address, mailbox })
     // The address may have been reassigned since RCPT.
@@ -36,10 +40,12 @@ export function resolveRecipients(
     if ('mailbox' in found) {
       if (found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
     } else if (found.refused === 'full') return 'full'
-    else if (isSame) refusals.add(found.refused)
+    else if (isSame) refusals.push({ mailbox, reason: found.refused })
   }
+  const byRule = refusals.filter(({ reason }) => RULE_REFUSALS.some((one) => one === reason))
+  for (const { mailbox } of byRule) countRefused(mailbox)
   if (taken.length > 0) return taken
-  return RULE_REFUSALS.find((one) => refusals.has(one)) ?? 'no_recipients'
+  return RULE_REFUSALS.find((one) => byRule.some(({ reason }) => reason === one)) ?? 'no_recipients'
 }
 
 /** A mail domain, and the session of the address, if any. */

@@ -19,6 +19,7 @@ const ROW: SessionRow = {
   max_messages: null,
   received: 4,
   label: null,
+  refused: 0,
 }
 
 test('the version is new if the last mail was lost and another one arrived', () => {

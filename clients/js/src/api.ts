@@ -18,7 +18,11 @@ export type Session = {
   expires_at_iso: string
 }
 
-export type AddressRules = { only_from: string[]; max_messages: number | null }
+export type AddressRules = {
+  only_from: string[]
+  max_messages: number | null
+  refused: number
+}
 
 export type MessageSummary = {
   id: number

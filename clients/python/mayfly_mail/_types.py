@@ -6,6 +6,7 @@ from typing import Literal, Optional, TypedDict, Union
 class AddressRules(TypedDict):
     only_from: list[str]
     max_messages: Optional[int]
+    refused: int
 
 
 class MessageSummary(TypedDict):

@@ -50,7 +50,7 @@ describe('GET /sessions', () => {
       sessions: [
         {
           ...{ email: ruled.email, ...times, messages: 0, label: 'sign-up' },
-          rules: { only_from: ['shop.test'], max_messages: null },
+          rules: { only_from: ['shop.test'], max_messages: null, refused: 0 },
         },
         { email: plain.email, ...times, messages: 1, label: null },
       ],

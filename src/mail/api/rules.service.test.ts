@@ -30,9 +30,14 @@ describe('rules', () => {
     expect((await check(token))['rules']).toStrictEqual({
       only_from: ['shop.test', 'ann@other.test'],
       max_messages: 3,
+      refused: 0,
     })
     const { token: limited } = await app.session({ max_messages: '1' })
-    expect((await check(limited))['rules']).toStrictEqual({ only_from: [], max_messages: 1 })
+    expect((await check(limited))['rules']).toStrictEqual({
+      only_from: [],
+      max_messages: 1,
+      refused: 0,
+    })
     expect('rules' in (await check((await app.session()).token))).toBe(false)
   })
 
@@ -120,7 +125,7 @@ describe('max_messages', () => {
   })
 
   test('a revived session keeps its rules and counts anew', async () => {
-    const rules = { only_from: ['shop.test'], max_messages: 1 }
+    const rules = { only_from: ['shop.test'], max_messages: 1, refused: 0 }
     const { email, token } = await app.session({
       only_from: 'shop.test',
       max_messages: '1',
@@ -176,6 +181,7 @@ describe('update-session', () => {
     expect((await update(token, { clear: 'label, only_from' })).body['rules']).toStrictEqual({
       only_from: [],
       max_messages: 2,
+      refused: 0,
     })
     expect(Object.keys(await check(token))).not.toContain('label')
     await update(token, { clear: 'max_messages' })
@@ -192,6 +198,7 @@ describe('update-session', () => {
     replies.push(await send(email, mailFrom(SHOP)))
     await update(token, { max_messages: '3' })
     replies.push(await send(email, evil))
+    expect((await check(token))['rules']).toMatchObject({ refused: 2 })
     expect(replies).toStrictEqual([
       ...['250 2.0.0', '550 5.7.1', '250 2.0.0'],
       ...['550 5.2.1', '250 2.0.0'],

@@ -133,6 +133,10 @@ export const rulesSchema = Type.Optional(
     {
       only_from: Type.Array(Type.String({ examples: ['shop.example'] })),
       max_messages: nullable(Type.Integer({ examples: [1] }), 'Null: no limit.'),
+      refused: Type.Integer({
+        description: 'How many mails they have refused, not counting those in a Gmail account.',
+        examples: [0],
+      }),
     },
     { description: 'What the address accepts, if it was created with rules.' },
   ),
@@ -192,9 +196,10 @@ export function mailboxJson({ address, expiresAt }: Session) {
 
 export function rulesJson({
   rules: { onlyFrom, maxMessages },
-}: Pick<Session, 'rules'>): Pick<Listing, 'rules'> {
+  refused,
+}: Pick<Session, 'rules' | 'refused'>): Pick<Listing, 'rules'> {
   if (onlyFrom.length === 0 && maxMessages === undefined) return {}
-  return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null } }
+  return { rules: { only_from: [...onlyFrom], max_messages: maxMessages ?? null, refused } }
 }
 
 export function settingsJson(session: Session) {

@@ -61,6 +61,8 @@ export interface Session extends MailboxCounters, RuledAddress {
   expiresAt: Date
   /** Chosen by its owner. */
   label: string | undefined
+  /** Mails that its rules refused. */
+  refused: number
 }
 
 const MAX_LABEL_CHARACTERS = 60

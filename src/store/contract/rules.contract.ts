@@ -29,7 +29,7 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
   async function ruled(
     name: string,
     rules: Parameters<typeof parseRules>[0],
-    more: { accountId?: number } = {},
+    more: { accountId?: number; keyId?: string } = {},
   ) {
     tokens += 1
     const session = newSession(name, {
@@ -79,6 +79,29 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
     expect(await update({ label: 'late' }, at(HOUR))).toBeUndefined()
   })
 
+  test('a refused mail is counted for each refusing recipient, not if it is deferred, and changes nothing for the key', async () => {
+    const ann = await ruled('ann@box.test', { only_from: 'shop.test' }, { keyId: 'key' })
+    const bob = await fixture.session('bob@box.test')
+    const scope = { keyId: 'key', pool: false, to: undefined, now: START }
+    const before = await fixture.other.keyMailVersion(scope)
+    const refused = async () =>
+      Promise.all(
+        [ann, bob].map(
+          async ({ tokenHash }) => (await fixture.other.findSession(tokenHash))?.refused,
+        ),
+      )
+    const both = ['ann@box.test', 'bob@box.test']
+    for (let sent = 0; sent < 5; sent += 1) {
+      expect.assert((await send(both, 'x@evil.test')) === 'stored')
+    }
+    expect(await refused()).toStrictEqual([5, 0])
+    expect.assert((await send(both, 'x@evil.test')) === 'full')
+    expect(await refused()).toStrictEqual([5, 0])
+    await fixture.store.countRefused(ann.id)
+    expect(await refused()).toStrictEqual([6, 0])
+    expect(await fixture.other.keyMailVersion(scope)).toBe(before)
+  })
+
   describe('only_from', () => {
     test('a mail whose From header was not read is refused', async () => {
       await ruled('ann@box.test', { only_from: 'shop.test' })
@@ -106,7 +129,8 @@ export function rulesContract(open: () => Promise<OpenMailStore>): void {
         const before = await version()
         expect.assert((await send(['ann@box.test', 'bob@box.test'], from)) === 'sender_not_allowed')
         expect(await counts(ann.id, bob.id)).toStrictEqual([0, 0])
-        expect.assert((await version()) === before)
+        expect.assert((await version()) !== before, 'the number of refused mails is part of it')
+        expect((await fixture.other.findSession(ann.tokenHash))?.refused).toBe(1)
       })
     }
 

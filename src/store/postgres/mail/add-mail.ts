@@ -75,8 +75,14 @@ async function addMails(
 
   const results = mails.map((mail, at): AddMailResult => {
     const sized = { ...mail, stored: mail.zstd.length }
-    const resolved = resolveRecipients(sized, deps.limits, (recipient) =>
-      factsOf(recipient, known, mail.senderNetwork),
+    const resolved = resolveRecipients(
+      sized,
+      deps.limits,
+      (recipient) => factsOf(recipient, known, mail.senderNetwork),
+      (mailbox) => {
+        const box = boxes.sessions.get(mailbox)
+        if (box) box.refused += 1
+      },
     )
     if (typeof resolved === 'string') return { outcome: resolved }
     for (const { address, mailbox } of resolved) {
@@ -86,8 +92,21 @@ async function addMails(
     add({ ...mail, serial: serials[at] ?? 0 }, resolved)
     return { outcome: 'stored', recipients: resolved }
   })
+  await countRefused(db, boxes)
   queueInsert(db)
   return results
+}
+
+/** Without a new version of the key: a refused mail changes nothing that it may see. */
+async function countRefused(db: Db, { sessions }: LockedMailboxes): Promise<void> {
+  const refusing = [...sessions.values()].filter(({ refused }) => refused > 0)
+  if (refusing.length === 0) return
+  const values = [refusing.map(({ id }) => id), refusing.map(({ refused }) => refused)]
+  await db.query(
+    `update mail.session set refused = session.refused + more.count
+     from unnest($1::bigint[], $2::integer[]) as more (id, count) where session.id = more.id`,
+    values,
+  )
 }
 
 /** Read inside the transaction: the locked mailboxes, and the facts about addresses in a shared one. */

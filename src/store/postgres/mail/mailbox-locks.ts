@@ -8,7 +8,7 @@ import { NO_USAGE } from '../../resolve-recipients.ts'
 import { partitionFor } from './partition-key.ts'
 
 interface BoxRow
-  extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared' | 'label'> {
+  extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared' | 'label' | 'refused'> {
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
   domain_id: number | null
@@ -125,6 +125,7 @@ function boxOf(row: BoxRow & DomainRow) {
     expiresAt: new Date(row.expires_at),
     rules: rulesOf(row),
     added: { count: 0, bytes: 0 },
+    refused: 0,
   }
 }
 

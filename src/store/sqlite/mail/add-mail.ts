@@ -15,13 +15,17 @@ export function addMailWrites(
   insertMail: InsertMail,
 ) {
   const { findRecipient } = recipientReads(db, hmac)
+  const countRefused = db.prepare('update session set refused = refused + 1 where id = ?')
 
   return {
     addMail(mail: NewMail): AddMailResult {
       const zstd = compressMail(mail)
       const sized = { ...mail, size: mail.raw.length, stored: zstd.length }
-      const resolved = resolveRecipients(sized, limits, ({ address }) =>
-        findRecipient(address, mail.senderNetwork),
+      const resolved = resolveRecipients(
+        sized,
+        limits,
+        ({ address }) => findRecipient(address, mail.senderNetwork),
+        (mailbox) => void countRefused.run(mailbox),
       )
       if (typeof resolved === 'string') return { outcome: resolved }
       insertMail({ ...sized, zstd }, resolved)

@@ -1,0 +1,2 @@
+-- Mails that the rules of the session refused.
+alter table session add column refused integer not null default 0;
