@@ -176,7 +176,7 @@ export const webhookRoutes = [
     name: 'change-webhook',
     title: 'Change a webhook',
     description:
-      'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
+      'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before, and may apply to those examined last. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
     input: Type.Object({
       ...idInput.properties,
       url: Type.Optional(Type.String({ description: 'The https URL to deliver to.' })),

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { keyScope } from '../keys/emails/emails.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
-import { type DeliverDeps, deliverNext } from './deliver.ts'
+import { type DeliverDeps, deliverNext, newPosition } from './deliver.ts'
+import type { WebhookChange } from './rules.ts'
+import type { Position } from './store.ts'
 import { openWebhookFixture, type WebhookFixture } from './testing/fixture.ts'
 
 const SECOND = 1_000
@@ -10,6 +12,14 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NEW_MAIL = { waitMs: undefined }
 const NOW = { waitMs: 0 }
+const NO_CHANGE: WebhookChange = {
+  url: undefined,
+  to: undefined,
+  from: undefined,
+  subject: undefined,
+  clear: [],
+  state: undefined,
+}
 
 let fixture: WebhookFixture
 beforeEach(async () => {
@@ -141,6 +151,35 @@ describe('a webhook', () => {
       expect([fixture.receiver.received.length, await fixture.used(keyId)]).toStrictEqual([sent, 1])
     })
   }
+
+  describe('changed while its mail is listed', () => {
+    /** Changes the webhook after it and its mail were read. */
+    async function changedDuring(id: string, change: Partial<WebhookChange>, position: Position) {
+      const { store, now } = fixture.deps
+      const changing = {
+        ...store,
+        async listKeyMail(...page: Parameters<typeof store.listKeyMail>) {
+          const listed = await store.listKeyMail(...page)
+          await fixture.other.changeWebhook(id, { ...NO_CHANGE, ...change }, now())
+          return listed
+        },
+      }
+      return await deliverNext({ ...fixture.deps, store: changing }, id, { position })
+    }
+
+    test('examines this mail again, but none of before', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId, { subject: 'old' })
+      const position = newPosition()
+      const look = () => deliverNext(fixture.deps, id, { position })
+      await fixture.send('new 1')
+      expect(await look()).toStrictEqual(NEW_MAIL)
+      await fixture.send('new 2')
+      expect(await changedDuring(id, { subject: 'new' }, position)).toStrictEqual(NEW_MAIL)
+      while ((await look()).waitMs === 0);
+      expect(fixture.receiver.subjects()).toStrictEqual(['new 2'])
+    })
+  })
 
   test('delivers a mail to several addresses once for each, with its own id and address', async () => {
     const { id: keyId } = await fixture.issue()

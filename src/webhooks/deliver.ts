@@ -10,7 +10,6 @@ import {
   afterFailure,
   deliveryId,
   isDelivered,
-  type Position,
   parseRetryAfter,
   pauseReason,
   type RecordedAttempt,
@@ -18,7 +17,7 @@ import {
   validSecrets,
   type Webhook,
 } from './rules.ts'
-import type { WebhookStore } from './store.ts'
+import type { Position, WebhookStore } from './store.ts'
 
 export interface DeliverDeps
   extends Pick<MailDeps, 'store' | 'steps' | 'now'>,
@@ -58,7 +57,7 @@ const PAGES_AT_ONCE = 10
 const CHECKED_EVERY_MS = 3_600_000
 
 export function newPosition(): Position {
-  return { replays: -1, lastId: 0, seenId: 0 }
+  return { replays: -1, changes: -1, sinceId: 0, lastId: 0, seenId: 0 }
 }
 
 /**
@@ -99,11 +98,14 @@ export async function deliverNext(
 }
 
 function notePosition(position: Position, webhook: Webhook): void {
-  const { replays, lastId, checkedId, pending } = webhook
-  const passedId = position.replays === replays ? position.lastId : 0
+  const { replays, changes, lastId, checkedId, pending } = webhook
+  const examinedId = position.changes === changes ? position.lastId : position.sinceId
+  const passedId = position.replays === replays ? examinedId : 0
   position.seenId = Math.max(position.seenId, passedId, lastId, checkedId, pending?.id ?? 0)
   position.lastId = Math.max(passedId, lastId)
+  position.sinceId = position.lastId
   position.replays = replays
+  position.changes = changes
 }
 
 /** Records a gap if mail has expired that this webhook has not seen. */

@@ -19,6 +19,7 @@ interface WebhookRow extends Omit<KeyRow, 'id' | 'created_at'> {
   paused_at: number | null
   last_id: number
   replays: number
+  changes: number
   pending_id: number | null
   pending_replay: number
   /** Day on which the pending message was charged; null if there is none. Release 0.3 also sets pending_id before. */
@@ -39,8 +40,8 @@ export const CHECKED = `case when charged_day is null and last_id < pending_id a
   then pending_id - 1 else checked_id end`
 
 const SELECT = `select webhook.id, key_id, url, to_address, from_pattern, subject, webhook.created_at, generation,
-    old_secret_until, disabled, paused_at, last_id, replays, pending_id, pending_replay, charged_day, attempts, failures, last_error,
-    next_attempt_at, failing_since, gap_since, ${CHECKED} as checked_id, delivered_at, delivered_id,
+    old_secret_until, disabled, paused_at, last_id, replays, changes, pending_id, pending_replay, charged_day, attempts, failures,
+    last_error, next_attempt_at, failing_since, gap_since, ${CHECKED} as checked_id, delivered_at, delivered_id,
     prefix, plan, label, state, max_requests, max_per_day, used, day, used_today, period, expires_at,
     api_key.created_at as key_created_at
   from shop.webhook join shop.api_key on api_key.id = key_id`
@@ -62,6 +63,7 @@ function webhookOf(row: WebhookRow, now: Date): Webhook {
     paused: row.paused_at !== null,
     lastId: row.last_id,
     replays: row.replays,
+    changes: row.changes,
     pending:
       row.charged_day === null || pendingId === null
         ? undefined

@@ -25,6 +25,8 @@ export interface Webhook {
   lastId: number
   /** How often a replay was requested. */
   replays: number
+  /** How often its holder has changed it. */
+  changes: number
   pending: PendingMessage | undefined
   /** For the pending message. */
   attempts: number
@@ -75,16 +77,6 @@ export interface WebhookChange {
 
 export const WEBHOOK_CONDITIONS = ['to', 'from', 'subject'] as const
 export type WebhookCondition = (typeof WEBHOOK_CONDITIONS)[number]
-
-/** How far the mail of a webhook was examined. */
-export interface Position {
-  /** Replays of the webhook: one has moved its cursor back if they differ. */
-  replays: number
-  /** The last message that was examined and is not selected. */
-  lastId: number
-  /** Everything up to this id was seen, or is known to be missed. */
-  seenId: number
-}
 
 /** gone: the receiver answered 410; failing: every attempt has failed for five days. */
 export const DISABLE_REASONS = ['gone', 'failing'] as const

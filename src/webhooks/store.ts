@@ -7,12 +7,25 @@ import {
   MAX_WEBHOOKS_PER_KEY,
   type NewWebhook,
   outcomeText,
-  type Position,
   type RecordedAttempt,
   type Webhook,
   type WebhookChange,
   type WebhookCondition,
 } from './rules.ts'
+
+/** How far the mail of a webhook was examined. */
+export interface Position {
+  /** Replays of the webhook: one has moved its cursor back if they differ. */
+  replays: number
+  /** Changes of the webhook: its conditions may be others if they differ. */
+  changes: number
+  /** `lastId` when the webhook was read last: up to there, mail was examined before any later change. */
+  sinceId: number
+  /** The last message that was examined and is not selected. */
+  lastId: number
+  /** Everything up to this id was seen, or is known to be missed. */
+  seenId: number
+}
 
 const ONLY_CHARGED = 'pending_id = case when charged_day is null then null else pending_id end'
 
@@ -25,15 +38,22 @@ const NEXT_CURSOR = `last_id = case when replays = pending_replay then pending_i
 /** SQLite has no `least`. */
 const EARLIER_GAP = 'case when gap_since <= $3 then gap_since else $3 end'
 
+/** After a change, mail that the last look has examined may not have been examined by the new conditions. */
+const EXAMINED = 'case when changes = $5 then cast($3 as bigint) else cast($6 as bigint) end'
+
 /** Each is one statement. */
 export const webhookWrites = {
   /** Records how far mail was examined that is not selected, and up to where it is known whether mail has expired. */
-  *moveCursor(id: string, { replays, lastId, seenId }: Position): Operation<void> {
+  *moveCursor(
+    id: string,
+    { replays, changes, sinceId, lastId, seenId }: Position,
+  ): Operation<void> {
     yield* query(
       `update shop.webhook set checked_id = case when ${CHECKED} < $2 then $2 else ${CHECKED} end, ${ONLY_CHARGED},
-         last_id = case when last_id < $3 and replays = $4 and charged_day is null then $3 else last_id end
+         last_id = case when last_id < ${EXAMINED} and replays = $4 and charged_day is null
+           then ${EXAMINED} else last_id end
        where id = $1`,
-      [id, Math.max(seenId, lastId), lastId, replays],
+      [id, Math.max(seenId, lastId), lastId, replays, changes, sinceId],
     )
   },
   /** Mail up to this id has expired, some of it before it was seen: records a gap since then or earlier. */
@@ -191,7 +211,7 @@ export const webhookTransactions = {
     const cleared = (name: WebhookCondition) => (clear.includes(name) ? 1 : 0)
     yield* query(
       `update shop.webhook set ${newCondition('to_address', 2)}, ${newCondition('from_pattern', 4)},
-         ${newCondition('subject', 6)}
+         ${newCondition('subject', 6)}, changes = changes + 1
        where id = $1`,
       [id, to, cleared('to'), from, cleared('from'), subject, cleared('subject')],
     )

@@ -70,7 +70,8 @@ test('a webhook of an earlier version is checked for gaps from the upgrade on: P
     return webhooks.map(({ checkedId, gapSince }) => [checkedId, gapSince])
   }
   expect((await store.readWebhook('wh_2', NOW))?.checkedId).toBe(8)
-  await store.moveCursor('wh_3', { replays: 0, lastId: 9, seenId: 20 })
+  const position = { replays: 0, changes: 0, sinceId: 0, lastId: 9, seenId: 20 }
+  await store.moveCursor('wh_3', position)
   expect(await gaps()).toEqual([expect.anything(), [9, NOW], [20, undefined]])
   // Release 0.3 takes a pending message without a charge for one that is not charged yet.
   const charged = await store.readWebhook('wh_2', NOW)

@@ -174,7 +174,7 @@ export interface WebhookChangeOptions extends Partial<Omit<WebhookOptions, 'sinc
   clear?: readonly string[] | undefined
 }
 
-/** Messages that were examined before are not examined again. */
+/** Messages that were examined before are not examined again, except those of the last look. */
 export async function changeWebhook(
   deps: WebhookDeps,
   id: string,

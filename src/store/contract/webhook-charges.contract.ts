@@ -129,7 +129,7 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     await addHook()
     const before = await read()
     await store.changeWebhook('wh_1', NO_CHANGE, NOON)
-    expect(await read()).toStrictEqual(before)
+    expect(await read()).toStrictEqual({ ...before, changes: 1 })
     await store.changeWebhook(
       'wh_1',
       { ...NO_CHANGE, url: 'https://other.example/', from: 'shop.example', clear: ['to'] },
@@ -137,6 +137,7 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     )
     expect(await read()).toStrictEqual({
       ...before,
+      changes: 2,
       url: 'https://other.example/',
       to: undefined,
       from: 'shop.example',
@@ -145,6 +146,29 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     const { from, subject } = await read()
     expect([from, subject]).toStrictEqual([undefined, undefined])
     await store.changeWebhook('wh_none', { ...NO_CHANGE, state: 'paused' }, NOON)
+  })
+
+  test('what a look examines during a change does not move the cursor', async () => {
+    await addHook()
+    const { replays, changes } = await read()
+    const move = (sinceId: number, lastId: number) =>
+      store.moveCursor('wh_1', { replays, changes, sinceId, lastId, seenId: 0 })
+    await move(100, 500)
+    await store.changeWebhook('wh_1', { ...NO_CHANGE, subject: 'new' }, NOON)
+    await move(500, 600)
+    expect((await read()).lastId).toBe(500)
+    // By earlier looks.
+    await move(550, 600)
+    expect((await read()).lastId).toBe(550)
+  })
+
+  test('a message that is pending during a change is delivered once, with the same id', async () => {
+    await addHook()
+    await charge(101)
+    await store.changeWebhook('wh_1', { ...NO_CHANGE, subject: 'new' }, NOON)
+    expect((await read()).pending).toStrictEqual({ id: 101, replay: 0 })
+    expect(await record()).toBe(true)
+    expect([(await read()).lastId, await used()]).toStrictEqual([101, 1])
   })
 
   test('concurrent changes of different fields are all kept', async () => {

@@ -38,6 +38,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
       paused: false,
       lastId: 100,
       replays: 0,
+      changes: 0,
       pending: undefined,
       attempts: 0,
       failures: 0,
@@ -210,7 +211,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
   test('mail that expired unseen leaves a gap since then', async () => {
     await addHook()
     const first = idAt(later(1_000))
-    const position = { replays: 0, lastId: 0, seenId: first }
+    const position = { replays: 0, changes: 0, sinceId: 0, lastId: 0, seenId: first }
     await store.moveCursor('wh_1', position)
     expect([(await read()).checkedId, (await read()).gapSince]).toStrictEqual([first, undefined])
     await store.recordGap('wh_1', first + 1, later(1_000))
@@ -261,7 +262,7 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
   test('messages that are not selected move the cursor free of charge', async () => {
     await addHook()
     const move = (lastId: number, replays = 0) =>
-      store.moveCursor('wh_1', { replays, lastId, seenId: 0 })
+      store.moveCursor('wh_1', { replays, changes: 0, sinceId: 0, lastId, seenId: 0 })
     await move(500)
     expect((await read()).lastId).toBe(500)
     await move(400)
