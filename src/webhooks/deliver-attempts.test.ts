@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Address } from '../base/address.ts'
 import { keyScope } from '../keys/emails/emails.ts'
 import type { MailboxId } from '../mail/rules/session.ts'
 import { type DeliverDeps, deliverNext, newPosition } from './deliver.ts'
@@ -178,6 +179,18 @@ describe('a webhook', () => {
       expect(await changedDuring(id, { subject: 'new' }, position)).toStrictEqual(NEW_MAIL)
       while ((await look()).waitMs === 0);
       expect(fixture.receiver.subjects()).toStrictEqual(['new 2'])
+    })
+
+    test('charges and posts nothing that is not selected any more', async () => {
+      const { id: keyId } = await fixture.issue()
+      const id = await fixture.hook(keyId)
+      await fixture.send('1', 'a@pool.test')
+      const to = 'b@pool.test' as Address
+      const url = `${fixture.receiver.url}new`
+      const position = newPosition()
+      expect(await changedDuring(id, { url, to }, position)).toStrictEqual(NOW)
+      expect(await deliverNext(fixture.deps, id, { position })).toStrictEqual(NEW_MAIL)
+      expect([fixture.receiver.received.length, await fixture.used(keyId)]).toStrictEqual([0, 0])
     })
   })
 

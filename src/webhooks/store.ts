@@ -126,17 +126,23 @@ export const webhookTransactions = {
   },
   /**
    * Charges one request and makes the message pending, in one commit. `refused`: the key has none left; `changed`: this message
-   * is not the next one any more, or another node has charged it.
+   * is not the next one any more, another node has charged it, or the webhook was changed.
    */
   *chargeMessage(
-    { id, keyId, lastId, replays }: Pick<Webhook, 'id' | 'keyId' | 'lastId' | 'replays'>,
+    {
+      id,
+      keyId,
+      lastId,
+      replays,
+      changes,
+    }: Pick<Webhook, 'id' | 'keyId' | 'lastId' | 'replays' | 'changes'>,
     messageId: number,
     now: Date,
   ): Operation<'charged' | 'refused' | 'changed'> {
     const [row] = yield* query(
-      `${LOCK} and last_id = $2 and replays = $3 and charged_day is null and disabled is null
-         and paused_at is null for no key update`,
-      [id, lastId, replays],
+      `${LOCK} and last_id = $2 and replays = $3 and changes = $4 and charged_day is null
+         and disabled is null and paused_at is null for no key update`,
+      [id, lastId, replays, changes],
     )
     if (!row) return 'changed'
     const key = yield* chargeRequests(keyId, now, 1)

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { NOON, type OpenShopStore } from '../../../test/kit/store/shop-fixture.ts'
+import type { Address } from '../../base/address.ts'
 import type { ShopStore } from '../store.ts'
 import { webhookFixture } from './webhook-fixture.ts'
 
@@ -147,6 +148,22 @@ export function webhookChargesContract(open: () => Promise<OpenShopStore>): void
     expect([from, subject]).toStrictEqual([undefined, undefined])
     await store.changeWebhook('wh_none', { ...NO_CHANGE, state: 'paused' }, NOON)
   })
+
+  for (const [name, change] of [
+    ['URL', { url: 'https://other.example/' }],
+    ['to', { to: 'bob@mayfly.example' as Address }],
+    ['from', { from: 'shop.example' }],
+    ['subject', { clear: ['subject'] as const }],
+  ] as const) {
+    test(`a message that was selected before a change of ${name} is not charged`, async () => {
+      await addHook()
+      const before = await read()
+      await store.changeWebhook('wh_1', { ...NO_CHANGE, ...change }, NOON)
+      expect(await store.chargeMessage(before, 101, NOON)).toBe('changed')
+      expect([(await read()).pending, await used()]).toStrictEqual([undefined, 0])
+      expect(await charge(101)).toBe('charged')
+    })
+  }
 
   test('what a look examines during a change does not move the cursor', async () => {
     await addHook()
