@@ -94,14 +94,35 @@ test('a message that is passed over does not end a wait', async () => {
     { ...MESSAGE, id: 1, code: 'ignore-previous-instructions-now' },
     { ...MESSAGE, id: 2, code: '493027' },
   ]
-  const lists = [[prose], [real]]
-  const call = (async (endpoint: string, { id = 0, since_id: since = 0 }) => {
+  const waited: number[] = []
+  const call = async (endpoint: string, { id = 0, since_id: since = 0, wait = 0 }) => {
     if (endpoint === 'read-mail') return { message: id === 1 ? prose : real }
-    expect(since).toBe(lists.length === 2 ? 0 : 1)
-    return { messages: lists.shift() ?? [] }
-  }) as ApiCall
-  const text = await waitForLink(call, undefined, 'wait_for_code', 50)
+    if (wait > 0) waited.push(since)
+    const messages = waited.length === 1 ? [prose] : [real, prose]
+    return { messages: messages.filter((one) => one.id > since) }
+  }
+  const text = await waitForLink(call as ApiCall, undefined, 'wait_for_code', 50)
   expect(text).toMatch(/"status":"found","id":2,"code":"493027"/)
+  expect(waited).toStrictEqual([0, 1])
+})
+
+test('a message that is parsed after a newer one is found, and no other is read twice', async () => {
+  const late = { ...MESSAGE, id: 1 }
+  const newer = { ...MESSAGE, id: 2, links: [] }
+  const read: number[] = []
+  let waits = 0
+  const call = async (endpoint: string, { id = 0, since_id: since = 0, wait = 0 }) => {
+    if (endpoint === 'read-mail') {
+      read.push(id)
+      return { message: id === 1 ? late : newer }
+    }
+    if (wait > 0) waits += 1
+    const messages = waits === 1 ? [newer] : [newer, late]
+    return { messages: messages.filter((one) => one.id > since) }
+  }
+  const text = await waitForLink(call as ApiCall, undefined, 'wait_for_link', 50)
+  expect(text).toMatch(/"status":"found","id":1,/)
+  expect(read).toStrictEqual([2, 1])
 })
 
 test('of two links, the one that is not too long is found', async () => {

@@ -215,18 +215,23 @@ async function waitFor(
   { condition, isCandidate, isFound }: Wanted,
 ): Promise<ToolResult> {
   const end = performance.now() + seconds * 1_000
+  const list = (since: number, wait: number) =>
+    call('check-mail', { ...filter, ...condition, since_id: since, wait, limit: EXAMINED })
+  const examined = new Set<number>()
   let newest = sinceId
   for (;;) {
     const wait = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
-    const params = { ...filter, ...condition, since_id: newest, wait, limit: EXAMINED }
-    const { messages } = await call('check-mail', params)
-    for (const { id } of messages.filter(isCandidate)) {
+    const waited = await list(newest, wait)
+    // An older message may have been parsed after the newest one.
+    const { messages } = newest === sinceId ? waited : await list(sinceId, 0)
+    for (const { id } of messages.filter((one) => !examined.has(one.id) && isCandidate(one))) {
       const { message } = await call('read-mail', { token: filter.token, id })
       const result = waitResult(message)
       if (isFound(result)) return { value: result }
+      examined.add(id)
     }
     newest = messages[0]?.id ?? newest
-    if (messages.length === 0 || performance.now() >= end) return { value: TIMEOUT }
+    if (waited.messages.length === 0 || performance.now() >= end) return { value: TIMEOUT }
   }
 }
 
