@@ -21,8 +21,8 @@ export function memoryLimits(bytes: number) {
   return {
     /** Most threads of a kind, unless their number is set. */
     threads: isSmall ? 1 : 4,
-    /** Of mail on its way from a sender to the store: at least one of the largest size. */
-    mailBytes: Math.max(32 * MB, Math.floor(256 * MB * share)),
+    /** Of mail on its way from a sender to the store: at least one of the largest size, in a buffer that doubles as it grows. */
+    mailBytes: Math.max(64 * MB, Math.floor(256 * MB * share)),
     /** Of responses that slow clients have yet to receive. */
     sendBytes: Math.floor(256 * MB * share),
     responseCacheBytes: Math.floor(64 * MB * share),
