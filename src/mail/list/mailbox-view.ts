@@ -34,31 +34,39 @@ export function mailboxPollSource(
   deps: { store: MailStore; now(): Date },
   { token, session, pollMs, signal }: WatchedMailbox,
 ): PollSource<MailboxView> {
+  const findSession = () => liveSession(deps, token)
   const poll = async (throwIfLeft: () => void) =>
-    viewOf(deps, await liveSession(deps, token), throwIfLeft)
+    viewOf(deps.store, await findSession(), { throwIfLeft, findSession })
   // A revived session keeps its token but has a new mailbox, with another topic.
   return { key: `${session.id} ${token}`, topics: [session.id], poll, intervalMs: pollMs, signal }
 }
 
 const RECENT_MESSAGES = 100
 
+interface Watching {
+  throwIfLeft(): void
+  findSession(): Promise<Session>
+}
+
 function viewOf(
-  { store }: { store: MailStore },
+  store: MailStore,
   session: Session,
-  throwIfLeft: () => void,
+  { throwIfLeft, findSession }: Watching,
 ): MailboxView {
-  const list = async (sinceId: number, limit = Number.MAX_SAFE_INTEGER) => {
+  /** A client may hold back its stream for long. What it then reads was there before its token ended, or is not sent. */
+  const read = async <T>(rows: () => Promise<T>): Promise<T> => {
     throwIfLeft()
-    return await store.listMessages(session.id, { sinceId, limit })
+    const found = await rows()
+    await findSession()
+    return found
   }
+  const list = (sinceId: number, limit = Number.MAX_SAFE_INTEGER) =>
+    read(() => store.listMessages(session.id, { sinceId, limit }))
   const newerThan = memoized((sinceId: number) => list(sinceId))
 
   return {
     session,
-    ids: memoized(async () => {
-      throwIfLeft()
-      return new Set(await store.listMessageIds(session.id))
-    }),
+    ids: memoized(async () => new Set(await read(() => store.listMessageIds(session.id)))),
     newest: memoized(() => list(0, RECENT_MESSAGES)),
     newerThan,
     scannedNewerThan: memoized(async (sinceId: number, codes: Pick<CodeScanner, 'scan'>) => {
