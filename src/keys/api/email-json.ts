@@ -97,8 +97,10 @@ export function wholeEmailJson(
   mail: Mail,
   checks: SenderChecks | undefined,
 ): Static<typeof wholeEmailSchema> {
+  const { truncated: _, ...record } = recordJson(emailRecord(message, mail))
   return {
-    ...recordJson(emailRecord(message, mail)),
+    ...record,
+    ...(mail.truncated ? { truncated: true } : {}),
     address: message.recipient,
     body: mail.text ?? '',
     body_html: mail.html,

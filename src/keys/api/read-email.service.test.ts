@@ -85,8 +85,8 @@ describe('200', () => {
     const type = 'Content-Type: text/plain; charset=utf-8'
     const { record, read } = await sendMail(`Subject: long\r\n${type}\r\n\r\n${text}\r\n`)
     expect(record.truncated).toBe(true)
-    const { body } = (await read()).body['email'] as { body: string }
-    expect(body).toBe(`${text}\n`)
+    const email = (await read()).body['email'] as { body: string; truncated?: true }
+    expect([email.body, email.truncated]).toStrictEqual([`${text}\n`, undefined])
   })
 
   for (const [part, path] of [
