@@ -71,8 +71,9 @@ export async function authenticateSessionHolder(
   deps: KeyAuthDeps,
   caller: Caller,
 ): Promise<ApiKey> {
-  const key = await identifyKey(deps, caller)
+  const key = await identifyKey(deps, { ...caller, seen: () => {} })
   if (key.state !== 'active') throw invalidKey()
+  caller.seen(key)
   return key
 }
 
