@@ -134,8 +134,9 @@ function runJob<Job extends object, Result extends { kind: string }>(
   job: Job,
   limits: JobLimits,
 ): Promise<JobOutcome<Result>> {
-  let latest = usageOf(child)
-  const isMeasured = latest !== undefined
+  const before = usageOf(child)
+  let latest = before
+  /** Counts towards the limit. */
   let cpuMs = 0
   const startedAt = performance.now()
   const addUsage = () => {
@@ -152,7 +153,7 @@ function runJob<Job extends object, Result extends { kind: string }>(
       const elapsedMs = performance.now() - startedAt
       addUsage()
       if (outcome.kind === 'lost') child.kill('SIGKILL')
-      resolve({ outcome, cpuMs: isMeasured ? cpuMs : elapsedMs })
+      resolve({ outcome, cpuMs: before && latest ? latest.cpuMs - before.cpuMs : elapsedMs })
     }
     const died = () => finish({ kind: 'lost', reason: 'died' })
     const watch = setInterval(() => {
