@@ -19,6 +19,7 @@ const RATES = {
   testWebhook: { count: 10, seconds: 60, burst: 10 },
   retryWebhook: { count: 10, seconds: 60, burst: 10 },
   extendSession: { count: 10, seconds: 60, burst: 10 },
+  updateSession: { count: 10, seconds: 60, burst: 10 },
   wrongKey: { count: 20, seconds: 60, burst: 21 },
   wrongAdminToken: { count: 20, seconds: 60, burst: 21 },
   wrongAdminTokenWarning: { count: 1, seconds: 3_600, burst: 1 },

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, sharedApp } from '../../../test/kit/app/app.ts'
-import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { post, postJson, problemFault, request } from '../../../test/kit/http/http-client.ts'
 import { connectSmtp } from '../../../test/kit/smtp/smtp-client.ts'
 
 let app: App
@@ -184,7 +184,10 @@ describe('update-session', () => {
       refused: 0,
     })
     expect(Object.keys(await check(token))).not.toContain('label')
-    await update(token, { clear: 'max_messages' })
+    await postJson(
+      `${app.url}/api/update-session`,
+      JSON.stringify({ token, clear: ['max_messages'] }),
+    )
     expect(Object.keys(await check(token))).not.toContain('rules')
   })
 

@@ -136,19 +136,22 @@ export const updateSessionRoute = route({
   path: '/api/update-session',
   title: 'Change a session',
   description:
-    'Changes the rules or the label of the session; what is not given stays. Mail that is being transferred meanwhile may still be judged by the former rules. max_messages counts all messages since the session was created.',
+    'Changes the rules or the label of the session; what is not given stays. Mail that is being transferred meanwhile may still be judged by the former rules. max_messages counts all messages since the session was created. At most ten times a minute per token.',
   input: Type.Object({
     token: tokenField,
     ...settingFields,
     clear: Type.Optional(
-      Type.String({
-        description: 'What to remove: only_from, max_messages, label, separated by commas.',
+      Type.Array(Type.String(), {
+        maxItems: 3,
+        description:
+          'What to remove: only_from, max_messages or label, as a JSON array or separated by commas.',
       }),
     ),
   }),
   output: namedSuccess('SessionSettings', settingsFields),
   problems: ['invalid_token', 'session_expired'],
-  async handle({ token, ...input }, deps: MailRouteDeps) {
+  async handle({ token, ...input }, deps: MailRouteDeps, request) {
+    if (request.client !== undefined) await takeRate(deps, 'updateSession', secretHash(token))
     const session = await updateSession(deps, token, parseChange(input))
     return success(settingsJson(session))
   },

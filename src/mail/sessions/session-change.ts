@@ -15,23 +15,22 @@ interface ChangeInput {
   only_from?: string
   max_messages?: number
   label?: string
-  /** Names of the others, separated by commas. */
-  clear?: string
+  /** Names of the others. */
+  clear?: readonly string[]
 }
 
 /** Throws `invalid_parameter`, or `missing_parameter` if nothing is to be changed. */
-export function parseChange({ clear, ...given }: ChangeInput): SessionChange['set'] {
+export function parseChange({ clear = [], ...given }: ChangeInput): SessionChange['set'] {
   const { onlyFrom, maxMessages } = parseRules(given)
-  const cleared = clear === undefined ? [] : clear.split(',').map((name) => name.trim())
   const set: SessionChange['set'] = {
     ...(given.only_from === undefined ? {} : { onlyFrom }),
     ...(maxMessages === undefined ? {} : { maxMessages }),
     ...(given.label === undefined ? {} : { label: parseLabel(given.label) }),
   }
-  for (const name of cleared) {
+  for (const text of clear) {
+    const name = text.trim()
     if (!isSetting(name)) {
-      const text = 'clear: must be only_from, max_messages or label, separated by commas.'
-      throw new Problem('invalid_parameter', text)
+      throw new Problem('invalid_parameter', 'clear: must be only_from, max_messages or label.')
     }
     if (given[name] !== undefined) {
       throw new Problem('invalid_parameter', `clear: ${name} cannot be set and removed.`)
