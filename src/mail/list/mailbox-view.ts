@@ -57,6 +57,7 @@ function viewOf(
   const read = async <T>(rows: () => Promise<T>): Promise<T> => {
     throwIfLeft()
     const found = await rows()
+    throwIfLeft()
     await findSession()
     return found
   }
