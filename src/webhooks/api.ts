@@ -203,6 +203,7 @@ export const webhookRoutes = [
     method: 'DELETE',
     path: '/webhooks/{id}',
     name: 'remove-webhook',
+    title: 'Delete a webhook with DELETE',
   }),
   route({
     ...anyKey,
