@@ -58,17 +58,17 @@ function remainingOf(key: ApiKey, now: Date): Remaining {
   return { all, today }
 }
 
-/** If both are equal, the plan counts: it does not reset tomorrow. */
+/** If both are equal, the plan counts: it does not reset tomorrow, and one without expiry never does. */
 function legacyHeaders(
   { maxRequests, maxPerDay, expiresAt }: ApiKey,
   left: Remaining,
   resetsAt: Date,
-) {
+): Record<string, string> {
   const byDay = maxPerDay !== undefined && left.today < left.all
   const reset = byDay ? resetsAt : expiresAt
   return {
     'x-ratelimit-limit': String(byDay ? maxPerDay : maxRequests),
     'x-ratelimit-remaining': String(left.today),
-    'x-ratelimit-reset': String(reset ? Math.floor(reset.getTime() / 1000) : 0),
+    ...(reset ? { 'x-ratelimit-reset': String(Math.floor(reset.getTime() / 1000)) } : {}),
   }
 }
