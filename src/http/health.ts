@@ -25,6 +25,7 @@ export type HealthDeps = OwnDeps & AccountsDeps
 export const livezRoute = route({
   method: 'GET',
   path: '/livez',
+  name: 'check-liveness',
   title: 'Liveness',
   description: 'Responds while the process is alive.',
   output: successSchema({}),
@@ -39,6 +40,7 @@ const RETRY_SECONDS = 5
 export const readyzRoute = route({
   method: 'GET',
   path: '/readyz',
+  name: 'check-readiness',
   title: 'Readiness',
   description:
     'Whether mail can be received and stored now. With an admin token configured, the reason and the health of each Gmail account are returned to the operator only. Neither a failing account nor a warning makes the service unready.',
@@ -96,6 +98,7 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 export const metricsRoute = route({
   method: 'GET',
   path: '/metrics',
+  name: 'get-metrics',
   title: 'Metrics',
   description: 'Prometheus metrics of the process. Requires the admin token if one is configured.',
   output: 'text/plain',

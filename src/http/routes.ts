@@ -29,13 +29,21 @@ import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../sh
 import { plansRoute } from '../shop/api/plans.ts'
 import { fakePayRoutes, shopPageRoutes } from '../shop/pages.ts'
 import { webhookAdminRoutes } from '../webhooks/admin.ts'
-import { webhookRoutes } from '../webhooks/api.ts'
+import { deleteWebhookRoute, webhookRoutes } from '../webhooks/api.ts'
+import { webhookEvents } from '../webhooks/schemas.ts'
+import type { SentEvent } from './docs/openapi.ts'
 import { livezRoute, metricsRoute, readyzRoute } from './health.ts'
 import { pageRoutes } from './pages/app-pages.ts'
 import { assetRoutes } from './pages/assets.ts'
 import { docsRoutes } from './pages/docs.ts'
 import { plainRoutes } from './pages/plain/routes.ts'
 import { siteFileRoutes } from './pages/site-files.ts'
+
+/** Requests that we send. */
+export const documentedEvents: readonly SentEvent[] = [
+  // To receivers of key holders.
+  ...webhookEvents,
+]
 
 /** In the order of the documentation. */
 export const documentedRoutes = [
@@ -69,6 +77,7 @@ export const documentedRoutes = [
 
 export const routes = [
   ...documentedRoutes,
+  deleteWebhookRoute,
   mcpRoute,
   ...pageRoutes,
   ...plainRoutes,
@@ -76,7 +85,7 @@ export const routes = [
   ...siteFileRoutes,
   ...shopPageRoutes,
   ...fakePayRoutes,
-  ...docsRoutes(documentedRoutes),
+  ...docsRoutes(documentedRoutes, documentedEvents),
 ]
 
 /** Exist only if an admin token is configured. */

@@ -57,7 +57,7 @@ function pricingContent(shop: Shop, locale: Locale): Markup {
   const isSold = shop.provider !== 'manual'
   return html`<main id="main">
 <h1>${t('site_plans')}</h1>
-<p class="lead">${t('shop_intro')} <a href="/docs#emails">${t('shop_docs_link')}</a></p>
+<p class="lead">${t('shop_intro')} <a href="/docs#list-emails">${t('shop_docs_link')}</a></p>
 ${shop.provider === 'fake' ? testNotice(locale) : html``}
 ${isSold ? emailField(shop, locale) : html``}
 <div class="plans">

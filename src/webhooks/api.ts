@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Problem } from '../base/problem.ts'
 import { timestampFields } from '../base/time.ts'
-import { KEY_HEADER } from '../http/server/credentials.ts'
 import type { HttpRequest } from '../http/server/request.ts'
 import { success } from '../http/server/response.ts'
 import { route } from '../http/server/route.ts'
@@ -56,7 +55,6 @@ async function holderJson(
 /** All are free. */
 const keyed = (authenticate: typeof identifyKey) =>
   ({
-    requestHeaders: [KEY_HEADER],
     api: 'keyed',
     async authenticate(deps: WebhookRouteDeps, request: HttpRequest) {
       requireWebhooks(deps)
@@ -89,7 +87,8 @@ const activeKey = {
 const deletion = {
   ...anyKey,
   title: 'Delete a webhook',
-  description: 'Deletes the webhook and its list of deliveries. Free.',
+  description:
+    'Deletes the webhook and its list of deliveries. POST /webhooks/{id}/delete does the same. Free.',
   output: messageSchema,
   async handle({ id }: { id: string }, deps: WebhookRouteDeps, request: HttpRequest) {
     await deleteWebhook(deps, id, callerOfWebhook(request))
@@ -160,7 +159,7 @@ export const webhookRoutes = [
     ...anyKey,
     method: 'GET',
     path: '/webhooks/{id}',
-    name: 'read-webhook',
+    name: 'get-webhook',
     title: 'Read a webhook',
     description: 'The state, last delivery, next attempt and backlog of one webhook. Free.',
     output: successSchema({ webhook: webhookSchema }),
@@ -173,7 +172,7 @@ export const webhookRoutes = [
     ...activeKey,
     method: 'POST',
     path: '/webhooks/{id}',
-    name: 'change-webhook',
+    name: 'update-webhook',
     title: 'Change a webhook',
     description:
       'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before, and may apply to those examined last. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
@@ -202,13 +201,13 @@ export const webhookRoutes = [
     ...deletion,
     method: 'DELETE',
     path: '/webhooks/{id}',
-    name: 'remove-webhook',
-    title: 'Delete a webhook with DELETE',
+    name: 'delete-webhook',
   }),
   route({
     ...anyKey,
     method: 'GET',
     path: '/webhooks/{id}/deliveries',
+    name: 'list-deliveries',
     title: 'List deliveries',
     description: 'The last 100 delivery attempts of a webhook, newest first. Free.',
     output: successSchema({ deliveries: Type.Array(deliverySchema) }),
@@ -250,6 +249,7 @@ export const webhookRoutes = [
     ...anyKey,
     method: 'POST',
     path: '/webhooks/{id}/roll-secret',
+    name: 'roll-webhook-secret',
     title: 'Roll a webhook secret',
     description:
       'Returns a new secret. For 24 hours, deliveries are signed with both secrets, and the secret cannot be rolled again. Free.',
@@ -277,10 +277,11 @@ export const webhookRoutes = [
       return success({ webhook: await holderJson(deps, webhook) })
     },
   }),
-  route({
-    ...deletion,
-    method: 'POST',
-    path: '/webhooks/{id}/delete',
-    name: 'delete-webhook',
-  }),
 ]
+
+/** For clients that cannot send DELETE; described there. */
+export const deleteWebhookRoute = route({
+  ...deletion,
+  method: 'POST',
+  path: '/webhooks/{id}/delete',
+})

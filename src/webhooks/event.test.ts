@@ -1,8 +1,10 @@
+import { Check } from 'typebox/schema'
 import { expect, test } from 'vitest'
 import type { Address } from '../base/address.ts'
 import type { Message } from '../mail/rules/message.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 import { eventBody } from './event.ts'
+import { webhookEvents } from './schemas.ts'
 
 const ADDRESS = 'ann@box.test' as Address
 const MESSAGE: Message = {
@@ -20,11 +22,23 @@ const MESSAGE: Message = {
   links: undefined,
 }
 const link = (url: string) => ({ url, text: 'ü', host: 'shop.test', kind: 'other' as const })
+
+/** A body that OpenAPI describes: all of its fields, and no others. */
+function documented(body: string) {
+  const event = JSON.parse(body)
+  const schema = webhookEvents.find(({ type }) => type === event.type)?.body
+  expect.assert(schema)
+  const { data } = schema.properties
+  const strict = { ...schema.properties, data: { ...data, additionalProperties: false } }
+  expect(Check({ ...schema, properties: strict }, event), body).toBe(true)
+  return event
+}
+
 const eventOf = (mail: Partial<Mail> = {}, message: Partial<Message> = {}) => {
   const subject = { message: { ...MESSAGE, ...message }, mail: { ...EMPTY_MAIL, ...mail } }
   const body = eventBody('message.received', MESSAGE.receivedAt, subject)
   expect(Buffer.byteLength(body)).toBeLessThan(20_000)
-  return JSON.parse(body)
+  return documented(body)
 }
 
 test('an event has the fields of an email record without its body, and what was extracted', () => {

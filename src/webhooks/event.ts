@@ -1,9 +1,11 @@
+import type { Static } from 'typebox'
 import { openLru } from '../base/lru.ts'
 import { isoTimestamp, timestampFields } from '../base/time.ts'
 import { toHeader } from '../keys/emails/email-record.ts'
 import type { ReadParsed } from '../mail/read/parsed-mail.ts'
 import { type Message, scanResult } from '../mail/rules/message.ts'
 import type { Mail } from '../shared/mail.ts'
+import type { eventData } from './schemas.ts'
 
 /** The types of events, and what each is about. */
 interface Subjects {
@@ -11,7 +13,9 @@ interface Subjects {
   'webhook.test': { webhookId: string }
 }
 
-const DATA: { [Type in keyof Subjects]: (subject: Subjects[Type]) => object } = {
+type EventData<Type extends keyof Subjects> = Static<(typeof eventData)[Type]>
+
+const DATA: { [Type in keyof Subjects]: (subject: Subjects[Type]) => EventData<Type> } = {
   'message.received': messageData,
   'webhook.test': ({ webhookId }) => ({ webhook_id: webhookId }),
 }
@@ -31,7 +35,10 @@ const ENVELOPE_BYTES = 100
 const MAX_TO_LENGTH = 1_000
 
 /** The same for every attempt. Links that would make it too long are left out. */
-function messageData({ message, mail }: Subjects['message.received']): object {
+function messageData({
+  message,
+  mail,
+}: Subjects['message.received']): EventData<'message.received'> {
   const to = toHeader(message.recipient, mail)
   const data = {
     id: message.id,
@@ -54,7 +61,7 @@ function messageData({ message, mail }: Subjects['message.received']): object {
       room = left
       return true
     })
-  return { ...data, links, ...(links.length < mail.links.length && { links_truncated: true }) }
+  return { ...data, links, ...(links.length < mail.links.length ? { links_truncated: true } : {}) }
 }
 
 /** The body of a delivery to a webhook of this key; undefined if the mail was deleted. */

@@ -1,12 +1,16 @@
 import { Type } from 'typebox'
+import type { HeaderField } from '../http/server/route.ts'
 import {
   countField,
   enumField,
+  isoTimeField,
   named,
   nullable,
   nullableTimeFields,
   timeFields,
 } from '../http/server/schemas.ts'
+import { recordSchema } from '../keys/api/email-json.ts'
+import { linkSchema, wholeMessageFields } from '../mail/api/read-mail.ts'
 import { addressField, messageIdField } from '../mail/api/schemas.ts'
 import { WEBHOOK_STATES } from './rules.ts'
 
@@ -76,3 +80,50 @@ export const sinceField = Type.Integer({
     'Deliver messages newer than this id. By default, a new webhook delivers only mail that arrives from now on.',
 })
 export const idInput = Type.Object({ id: Type.String({ description: 'A webhook id.' }) })
+
+const { id, from, to, subject, date, date_iso, code, attachments } = recordSchema.properties
+
+/** What is delivered of each type of event. */
+export const eventData = {
+  'message.received': named('DeliveredMessage', {
+    ...{ id, from, to, subject, date, date_iso, code, attachments },
+    address: addressField,
+    size: wholeMessageFields.size,
+    links: Type.Array(linkSchema),
+    links_truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'Present if links were left out: a body has at most 20 KB.',
+      }),
+    ),
+  }),
+  'webhook.test': Type.Object({ webhook_id: webhookFields.id }),
+}
+
+const header = (name: string, description: string) => ({ name, required: true, description })
+
+const HEADERS: readonly HeaderField[] = [
+  header('webhook-id', 'The same for all attempts; a replay has a new one.'),
+  header('webhook-timestamp', 'The time of the attempt, in seconds since 1970.'),
+  header('webhook-signature', 'As in Standard Webhooks: v1, and an HMAC-SHA256 in Base64.'),
+]
+
+function sentEvent(type: keyof typeof eventData, name: string, title: string, description: string) {
+  const fields = { type: Type.Literal(type), timestamp: isoTimeField, data: eventData[type] }
+  return { type, title, description, headers: HEADERS, body: named(name, fields) }
+}
+
+/** What is posted to the URL of a webhook. */
+export const webhookEvents = [
+  sentEvent(
+    'message.received',
+    'MessageReceived',
+    'A message has arrived',
+    'Posted for each message that the webhook selects, at least once and in order.',
+  ),
+  sentEvent(
+    'webhook.test',
+    'WebhookTest',
+    'A test of a webhook',
+    'Posted once by POST /webhooks/{id}/test.',
+  ),
+]

@@ -90,9 +90,9 @@ export function Console({ operation }: { operation: Operation }) {
 
 /** Operations that cannot be undone ask for confirmation. */
 const CONFIRMATIONS: Record<string, keyof Catalogue> = {
-  'delete-mail': 'docs_confirm_delete_mail',
-  'delete-session': 'docs_confirm_delete_session',
-  claim: 'docs_confirm_claim',
+  deleteMail: 'docs_confirm_delete_mail',
+  deleteSession: 'docs_confirm_delete_session',
+  claimOrder: 'docs_confirm_claim',
 }
 
 function phaseText(phase: ConsoleState['progress']['value']['phase']): string {

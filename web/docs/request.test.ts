@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { openapi } from '../../src/http/docs/openapi.ts'
-import { documentedRoutes } from '../../src/http/routes.ts'
+import { documentedEvents, documentedRoutes } from '../../src/http/routes.ts'
 import { type ApiDocument, curlCommand, operationOf, requestOf } from './request.ts'
 
-const api = JSON.parse(JSON.stringify(openapi(documentedRoutes))) as ApiDocument
+const api = JSON.parse(JSON.stringify(openapi(documentedRoutes, documentedEvents))) as ApiDocument
 
 function operation(call: string) {
   const found = operationOf(api, call)
@@ -65,8 +65,8 @@ describe('a request', () => {
   })
 
   test('a POST sends its fields as a form, without empty ones', () => {
-    const values = { prefix: 'ann', ttl: '', APIKey: 'KEY' }
-    const { form, path, headers } = requestOf(operation('POST /api/create-session'), values, '')
+    const values = { prefix: 'ann', ttl: '' }
+    const { form, path, headers } = requestOf(operation('POST /api/create-session'), values, 'KEY')
     expect([String(form), path, headers]).toStrictEqual([
       'prefix=ann',
       '/api/create-session',

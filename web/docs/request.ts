@@ -55,13 +55,14 @@ export function curlCommand(
 /** The part of OpenAPI that the console uses. */
 export interface ApiDocument {
   paths: Record<string, Record<string, RawOperation>>
+  components: { schemas: Record<string, Schema> }
 }
 
 interface RawOperation {
   operationId: string
   security?: Record<string, unknown>[]
   parameters?: { name: string; in: string; required: boolean; schema: Schema }[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
+  requestBody?: { content: Record<string, { schema: { $ref: string } }> }
   responses: Record<string, { content?: Record<string, unknown> }>
 }
 
@@ -95,11 +96,15 @@ export interface Parameter {
 }
 
 /** Looks up `POST /api/create-session`; undefined if its body cannot be sent by a form. */
-export function operationOf({ paths }: ApiDocument, call: string): Operation | undefined {
+export function operationOf(
+  { paths, components }: ApiDocument,
+  call: string,
+): Operation | undefined {
   const [method = '', path = ''] = call.split(' ')
   const raw = paths[path]?.[method.toLowerCase()]
   if (!raw || (method !== 'GET' && method !== 'POST' && method !== 'DELETE')) return undefined
-  const form = raw.requestBody?.content[FORM]?.schema
+  const name = raw.requestBody?.content[FORM]?.schema.$ref.replace(/^.*\//, '')
+  const form = components.schemas[name ?? '']
   if (raw.requestBody && !form) return undefined
   const opens = authOf(raw)
   return {

@@ -30,7 +30,7 @@ export function Samples({ apiKey }: { apiKey: string }) {
         <SecretSample text={text} secret={apiKey} label={t('key_sample_label')} />
       </Tabs>
       <p class="soft">
-        {t('key_charges')} <a href="/docs#emails">{t('site_docs')}</a>
+        {t('key_charges')} <a href="/docs#list-emails">{t('site_docs')}</a>
       </p>
     </div>
   )

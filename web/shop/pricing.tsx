@@ -107,7 +107,7 @@ function Pricing() {
     <Layout section="plans">
       <h1>{t('site_plans')}</h1>
       <p class="lead">
-        {t('shop_intro')} <a href="/docs#emails">{t('shop_docs_link')}</a>
+        {t('shop_intro')} <a href="/docs#list-emails">{t('shop_docs_link')}</a>
       </p>
       {offer.value ? <PlanList {...offer.value} /> : <LoadError />}
     </Layout>

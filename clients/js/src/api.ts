@@ -225,5 +225,4 @@ export interface ApiResponses {
     old_secret_until_iso: string
   }
   'POST /webhooks/{id}/enable': { status: 'success'; webhook: Webhook }
-  'POST /webhooks/{id}/delete': Confirmation
 }

@@ -1,19 +1,25 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../../base/problem.ts'
+import type { ParamSchema } from '../server/parameters.ts'
 import { problemSchema, problemStatus } from '../server/problem-response.ts'
-import { isInPath, namesIgnored, type Route, routeName } from '../server/route.ts'
+import { type HeaderField, isInPath, namesIgnored, type Route, routeName } from '../server/route.ts'
 
-const BODY_TYPES = [
-  'application/x-www-form-urlencoded',
-  'application/json',
-  'multipart/form-data',
-] as const
+/** A request that we send: the body of a POST to a receiver. */
+export interface SentEvent {
+  /** Such as `message.received`. */
+  type: string
+  title: string
+  description: string
+  headers: readonly HeaderField[]
+  body: TSchema
+}
 
-export function openapi(routes: readonly Route[]): object {
+export function openapi(routes: readonly Route[], events: readonly SentEvent[]): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
   }
+  const webhooks = Object.fromEntries(events.map((event) => [event.type, { post: sent(event) }]))
   const schemas: Record<string, unknown> = {}
   return {
     openapi: '3.1.0',
@@ -27,8 +33,10 @@ export function openapi(routes: readonly Route[]): object {
     },
     servers: [{ url: '/' }],
     paths: withReferences(paths, schemas),
+    webhooks: withReferences(webhooks, schemas),
     components: {
       schemas,
+      headers: HEADERS,
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A session token.' },
         key: { type: 'apiKey', in: 'header', name: 'APIKey', description: 'An API key.' },
@@ -74,10 +82,10 @@ function operation(route: Route): object {
   const named = Object.keys(route.input.properties).some((name) => !isInPath(route, name))
   const parameters = [...urlParameters(route), ...headerParameters(route)]
   return {
-    operationId: routeName(route),
+    operationId: operationId(routeName(route)),
     summary: route.title,
     description: route.description,
-    ...security(route),
+    security: security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(named && route.method === 'POST' ? { requestBody: requestBody(route) } : {}),
     ...(route.rawBody ? { requestBody: RAW_REQUEST_BODY } : {}),
@@ -85,13 +93,35 @@ function operation(route: Route): object {
   }
 }
 
+/** `list-emails` becomes `listEmails`. */
+function operationId(name: string): string {
+  return name.replace(/\W([a-z])/g, (_, letter) => letter.toUpperCase())
+}
+
 const RAW_REQUEST_BODY = { required: true, content: { 'application/json': { schema: {} } } }
 
-/** Optional if the token may be a parameter, or if no admin token is configured. */
-function security({ input, operator, api }: Route): object {
-  if (api === 'keyed') return { security: [{ key: [] }, { keyAsBearer: [] }] }
-  if ('token' in input.properties) return { security: [{ token: [] }, {}] }
-  return operator ? { security: [{ adminToken: [] }, {}] } : {}
+/** Alternatives; nothing (`{}`) if the token may be a parameter, or if no key or admin token is needed. */
+function security({ input, operator, api, acceptsKey }: Route): Record<string, string[]>[] {
+  const withKey = [{ key: [] }, { keyAsBearer: [] }]
+  if (api === 'keyed') return withKey
+  if (acceptsKey) return [...withKey, {}]
+  if ('token' in input.properties) return [{ token: [] }, {}]
+  return operator ? [{ adminToken: [] }, {}] : []
+}
+
+function sent({ type, title, description, headers, body }: SentEvent): object {
+  return {
+    operationId: operationId(type),
+    summary: title,
+    description,
+    security: [],
+    parameters: headers.map(headerParameter),
+    requestBody: { required: true, content: { 'application/json': { schema: body } } },
+    responses: {
+      '2XX': { description: 'Received.' },
+      '410': { description: 'Disables the webhook.' },
+    },
+  }
 }
 
 function urlParameters(route: Route): object[] {
@@ -109,21 +139,31 @@ function urlParameters(route: Route): object[] {
 function headerParameters({ conditional, resumable, requestHeaders = [] }: Route): object[] {
   const names = [...(conditional ? ['If-None-Match'] : []), ...(resumable ? ['Last-Event-ID'] : [])]
   const usual = names.map((name) => ({ name, required: false }))
-  return [...requestHeaders, ...usual].map((field) => ({
-    ...field,
-    in: 'header',
-    schema: { type: 'string' },
-  }))
+  return [...requestHeaders, ...usual].map(headerParameter)
 }
 
+function headerParameter(field: Partial<HeaderField>): object {
+  return { ...field, in: 'header', schema: { type: 'string' } }
+}
+
+/** The same in each encoding. Lists are separated by commas in a form: a repeated parameter is refused. */
 function requestBody(route: Route): object {
   const { input } = route
   const fields = Object.entries(input.properties).filter(([name]) => !isInPath(route, name))
   const required = fields.map(([name]) => name).filter((name) => isRequired(input, name))
-  const schema = { ...input, properties: Object.fromEntries(fields), required }
-  const content = Object.fromEntries(BODY_TYPES.map((type) => [type, { schema }]))
+  const $id = operationId(`-${routeName(route)}-request`)
+  const schema = { ...input, $id, properties: Object.fromEntries(fields), required }
+  const lists = fields.filter(([, field]: [string, ParamSchema]) => field.type === 'array')
+  const encoding = Object.fromEntries(lists.map(([name]) => [name, SEPARATED_BY_COMMAS]))
+  const content = {
+    'application/json': { schema },
+    'application/x-www-form-urlencoded': { schema, encoding },
+    'multipart/form-data': { schema, encoding },
+  }
   return { required: required.length > 0, content }
 }
+
+const SEPARATED_BY_COMMAS = { style: 'form', explode: false }
 
 /** The token may be sent in a header instead. */
 export function isRequired(input: TObject, name: string): boolean {
@@ -131,16 +171,15 @@ export function isRequired(input: TObject, name: string): boolean {
 }
 
 function responses(route: Route): Record<string, object> {
-  const always = [
-    ...(route.conditional ? [ETAG] : []),
-    ...(namesIgnored(route) ? [IGNORED] : []),
+  const always: HeaderName[] = [
+    ...(route.conditional ? ['ETag' as const] : []),
+    ...(namesIgnored(route) ? ['X-Ignored-Parameters' as const] : []),
     ...(route.api === 'keyed' ? QUOTA_HEADERS : []),
   ]
-  const own = (route.responseHeaders ?? []).map((name) => [name, 'string'] as const)
   const answers: Record<string, object> = {
     200: {
       description: 'Success',
-      ...headersOf([...always, ...own]),
+      ...headersOf([...always, ...(route.responseHeaders ?? [])]),
       ...contentOf(route.output),
     },
   }
@@ -156,24 +195,36 @@ function responses(route: Route): Record<string, object> {
   return answers
 }
 
-type HeaderSchema = readonly [name: string, type: 'string' | 'integer']
+const header = (description: string, type: 'string' | 'integer' = 'string') => ({
+  description,
+  schema: { type },
+})
 
-const ETAG: HeaderSchema = ['ETag', 'string']
-const IGNORED: HeaderSchema = ['X-Ignored-Parameters', 'string']
-const QUOTA_HEADERS: readonly HeaderSchema[] = [
-  ['RateLimit-Policy', 'string'],
-  ['RateLimit', 'string'],
-  ['X-RateLimit-Limit', 'integer'],
-  ['X-RateLimit-Remaining', 'integer'],
-  ['X-RateLimit-Reset', 'integer'],
+const HEADERS = {
+  ETag: header('Send it as If-None-Match.'),
+  Link: header('The next page, with rel="next"; missing on the last one.'),
+  'Retry-After': header('Seconds.', 'integer'),
+  'X-Ignored-Parameters': header('Parameters that the endpoint does not know.'),
+  'X-Timed-Out': header('1 if the wait ended without mail.'),
+  'X-Incomplete': header('1 if some messages were not searched.'),
+  'RateLimit-Policy': header('The limits of the plan, as in draft-ietf-httpapi-ratelimit-headers.'),
+  RateLimit: header('What is left of each.'),
+  'X-RateLimit-Limit': header('The limit that is reached first.', 'integer'),
+  'X-RateLimit-Remaining': header('What is left of it.', 'integer'),
+  'X-RateLimit-Reset': header('When it resets, in seconds since 1970; missing: never.', 'integer'),
+}
+type HeaderName = keyof typeof HEADERS
+
+const QUOTA_HEADERS: readonly HeaderName[] = [
+  'RateLimit-Policy',
+  'RateLimit',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
 ]
 
-function problemResponse(
-  code: number,
-  codes: ProblemCode[],
-  quota: readonly HeaderSchema[],
-): object {
-  const late: HeaderSchema[] = code === 429 || code === 503 ? [['Retry-After', 'integer']] : []
+function problemResponse(code: number, codes: ProblemCode[], quota: readonly HeaderName[]): object {
+  const late: HeaderName[] = code === 429 || code === 503 ? ['Retry-After'] : []
   return {
     description: codes.join(', '),
     ...headersOf([...late, ...quota]),
@@ -181,11 +232,10 @@ function problemResponse(
   }
 }
 
-function headersOf(fields: readonly HeaderSchema[]): object {
-  if (fields.length === 0) return {}
-  return {
-    headers: Object.fromEntries(fields.map(([name, type]) => [name, { schema: { type } }])),
-  }
+function headersOf(names: readonly string[]): object {
+  if (names.length === 0) return {}
+  const references = names.map((name) => [name, { $ref: `#/components/headers/${name}` }])
+  return { headers: Object.fromEntries(references) }
 }
 
 function contentOf(output: TSchema | string): object {

@@ -1,19 +1,32 @@
 import type { ProblemCode } from '../../base/problem.ts'
 import type { ParamSchema } from '../server/parameters.ts'
 import { problemStatus } from '../server/problem-response.ts'
-import type { Route } from '../server/route.ts'
+import type { HeaderField, Route } from '../server/route.ts'
 import { isRequired, problemsOf } from './openapi.ts'
 
 // What the reference says about a route, in docs/api.md and on the page.
 
+/** In OpenAPI it is a security scheme. */
+function keyHeader({ api, acceptsKey }: Route): HeaderField[] {
+  const name = 'APIKey'
+  if (api === 'keyed') {
+    const description = 'Your key. X-API-Key and Authorization: Bearer also work.'
+    return [{ name, required: true, description }]
+  }
+  const description = 'Your key, to read the mail with /emails. X-API-Key also works.'
+  return acceptsKey ? [{ name, required: false, description }] : []
+}
+
 /** Headers, then parameters. */
-export function parameterRows({ input, requestHeaders = [] }: Route) {
+export function parameterRows(route: Route) {
+  const { input, requestHeaders = [] } = route
   const fields = Object.entries(input.properties).map(([name, schema]) => {
     const field: ParamSchema = schema
     const { description = '' } = field
     return { name, required: isRequired(input, name), type: describeType(field), description }
   })
-  return [...requestHeaders.map((header) => ({ ...header, type: 'header' })), ...fields]
+  const headers = [...keyHeader(route), ...requestHeaders]
+  return [...headers.map((header) => ({ ...header, type: 'header' })), ...fields]
 }
 
 /** The problems of a route, by status. */

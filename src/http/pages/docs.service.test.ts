@@ -11,17 +11,24 @@ beforeAll(async () => {
   app = await sharedApp()
 })
 
-const _routeOf = (path: string) => {
-  const found = routes.find((route) => route.path === path)
-  expect(found).toBeTruthy()
-  return found
-}
-
 interface Operation {
+  operationId: string
   parameters?: { name: string; in: string; required: boolean }[]
   security?: Record<string, string[]>[]
-  requestBody?: { content: Record<string, { schema: { properties: object } }> }
+  requestBody?: { content: Record<string, { schema: { $ref: string } }> }
   responses: Record<string, { description: string; headers?: Record<string, unknown> }>
+}
+
+/** What a reference such as `#/components/schemas/Problem` leads to. */
+function resolve<T>(document: object, ref: string): T | undefined {
+  const found = ref
+    .split('/')
+    .slice(1)
+    .reduce<unknown>(
+      (value, name) => (value as Record<string, unknown> | undefined)?.[name],
+      document,
+    )
+  return found === document ? undefined : (found as T | undefined)
 }
 
 describe('/openapi.json', () => {
@@ -30,15 +37,19 @@ describe('/openapi.json', () => {
       const { body } = await request(`${app.url}/openapi.json`)
       expect(body['openapi']).toBe('3.1.0')
       const paths = body['paths'] as Record<string, Record<string, Operation>>
+      const fieldsOf = ({ requestBody }: Operation) => {
+        const { $ref = '' } = requestBody?.content['application/json']?.schema ?? {}
+        return Object.keys(resolve<{ properties?: object }>(body, $ref)?.properties ?? {})
+      }
       for (const route of documentedRoutes) {
         const operation = paths[route.path]?.[route.method.toLowerCase()]
         expect.assert(operation, route.path)
         expect(route.title && route.description && route.output, route.path).toBeTruthy()
         const names = Object.keys(route.input.properties)
-        const { parameters = [], requestBody } = operation
+        const { parameters = [] } = operation
         const documented = [
           ...parameters.filter((one) => one.in !== 'header').map(({ name }) => name),
-          ...Object.keys(requestBody?.content['application/json']?.schema.properties ?? {}),
+          ...fieldsOf(operation),
         ]
         expect(documented, route.path).toStrictEqual(names)
         for (const code of route.problems)
@@ -53,6 +64,46 @@ describe('/openapi.json', () => {
         Object.values(methods).map((operation) => ({ path, ...operation })),
       )
     }
+
+    test('the id of each operation is a verb and a noun', async () => {
+      const ids = (await operations()).map(({ operationId }) => operationId)
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(ids.filter((id) => !/^[a-z]+(?:[A-Z][a-z]+)+$/.test(id))).toStrictEqual([])
+    })
+
+    test('each operation names its credentials, and none demands a key as a parameter', async () => {
+      const { body } = await request(`${app.url}/openapi.json`)
+      const { securitySchemes } = body['components'] as { securitySchemes: object }
+      for (const { path, security, parameters = [] } of await operations()) {
+        expect.assert(security, path)
+        for (const name of security.flatMap((one) => Object.keys(one)))
+          expect(securitySchemes, path).toHaveProperty(name)
+        const isKey = ({ name }: { name: string }) => /^(apikey|authorization)$/i.test(name)
+        expect(parameters.filter(isKey), path).toStrictEqual([])
+      }
+      const emails = (await operations()).find(({ path }) => path === '/emails')
+      expect(emails?.security).toStrictEqual([{ key: [] }, { keyAsBearer: [] }])
+    })
+
+    test('every reference leads to a component, and every component is used', async () => {
+      const { body, text } = await request(`${app.url}/openapi.json`)
+      const used = new Set([...text.matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = '']) => ref))
+      for (const ref of used) expect(resolve(body, ref), ref).toBeTruthy()
+      const { schemas, headers } = body['components'] as { schemas: object; headers: object }
+      const components = [
+        ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+        ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
+      ]
+      expect(components.filter((ref) => !used.has(ref))).toStrictEqual([])
+    })
+
+    test('lists the events that webhooks deliver', async () => {
+      const { body } = await request(`${app.url}/openapi.json`)
+      expect(Object.keys(body['webhooks'] as object)).toStrictEqual([
+        'message.received',
+        'webhook.test',
+      ])
+    })
 
     test('documents request and response headers', async () => {
       const all = await operations()

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { openapi } from '../docs/openapi.ts'
+import { openapi, type SentEvent } from '../docs/openapi.ts'
 import { parameterRows, problemRows, sampleText } from '../docs/schema-text.ts'
 import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
@@ -143,8 +143,8 @@ function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
 }
 
 /** The documentation of these routes, for programs and for people. */
-export function docsRoutes(routes: readonly Route[]) {
-  const document = preparedJson(openapi(routes), { 'cache-control': 'no-cache' })
+export function docsRoutes(routes: readonly Route[], events: readonly SentEvent[]) {
+  const document = preparedJson(openapi(routes, events), { 'cache-control': 'no-cache' })
   return [
     route({
       method: 'GET',

@@ -5,17 +5,10 @@ import type { ServerDeps } from './deps.ts'
 import { tokenRefusals } from './metrics.ts'
 import { limitAttempts, takeRate, takeTurn } from './rates.ts'
 import type { HttpRequest } from './request.ts'
-import type { HeaderField } from './route.ts'
 
 /** The credential of an `Authorization: Bearer` header. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
-}
-
-export const KEY_HEADER: HeaderField = {
-  name: 'APIKey',
-  required: true,
-  description: 'Your key. X-API-Key and Authorization: Bearer also work.',
 }
 
 /** Never from the query, which ends up in logs. Node joins repeated headers with a comma, which no key contains. */

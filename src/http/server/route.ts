@@ -18,7 +18,7 @@ export interface Route<
   method: 'GET' | 'POST' | 'DELETE'
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
-  /** Operation id, where the path does not give one of its own: see routeName. */
+  /** A verb and a noun: `list-emails`. Needed if the last part of the path is none: see routeName. */
   name?: string
   /** For the documentation, as is `description`; pages have neither. */
   title: string
@@ -26,7 +26,7 @@ export interface Route<
   input: I
   /** Schema of the JSON response, or the media type of anything else. */
   output: O | string
-  /** In addition to those of `conditional` and `resumable`. */
+  /** In addition to the key and those of `conditional` and `resumable`. */
   requestHeaders?: readonly HeaderField[]
   responseHeaders?: readonly string[]
   /** In addition to those of any request. */
@@ -40,6 +40,8 @@ export interface Route<
   unlimited?: true
   /** The keyed API needs a key, and is closed to other origins unless configured. The admin API is always closed to them. */
   api?: ApiKind
+  /** Takes a key, but needs none. */
+  acceptsKey?: true
   /** The body is not parsed: its signature covers the bytes. */
   rawBody?: true
   /** Default: as parse-request.ts has it. */
@@ -80,9 +82,9 @@ export function route<I extends TObject, O extends TSchema, D extends ServerDeps
 
 const NO_INPUT = Type.Object({})
 
-/** The last part of the path that is not a parameter: the operation id in the documentation. */
+/** The anchor in the documentation. In OpenAPI it is the operation id: see operationId. */
 export function routeName({ name, path }: Route): string {
-  return name ?? path.replace(/\/\{\w+\}$/, '').replace(/^.*\//, '')
+  return name ?? path.replace(/^.*\//, '')
 }
 
 /** Whether responses name the parameters that were ignored: those of the two APIs. */

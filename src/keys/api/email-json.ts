@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import { timestampFields } from '../../base/time.ts'
-import { KEY_HEADER } from '../../http/server/credentials.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { named, nullable, timeFields } from '../../http/server/schemas.ts'
 import { attachmentFields, linkSchema, wholeMessageFields } from '../../mail/api/read-mail.ts'
@@ -16,7 +15,6 @@ import { callerOf } from './quota-headers.ts'
 
 /** Each 200 is charged as one request. */
 export const CHARGED = {
-  requestHeaders: [KEY_HEADER],
   problems: ['invalid_key', 'plan_expired', 'quota_exhausted', 'daily_limit'],
   api: 'keyed',
   authenticate: async (deps: KeyRouteDeps, request: HttpRequest) =>

@@ -71,6 +71,7 @@ const PATH = '/emails'
 export const emailsRoute = route({
   method: 'GET',
   path: PATH,
+  name: 'list-emails',
   title: 'Read mail with a key',
   description: [
     'The mail visible to your key, newest first, grouped by recipient. If there is no mail, the response has one element with an empty list.',

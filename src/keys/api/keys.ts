@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { timestampFields } from '../../base/time.ts'
-import { apiKeyOf, KEY_HEADER } from '../../http/server/credentials.ts'
+import { apiKeyOf } from '../../http/server/credentials.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import {
@@ -19,6 +19,7 @@ import { authenticatedKey, callerOf } from './quota-headers.ts'
 export const usageRoute = route({
   method: 'GET',
   path: '/usage',
+  name: 'get-usage',
   title: 'Key usage',
   description:
     'The used and remaining requests of your key, with daily counts for the last 30 days. Free, and available even if the quota is exhausted or the plan has expired.',
@@ -50,7 +51,6 @@ export const usageRoute = route({
       { description: '30 UTC days, oldest first, including today.' },
     ),
   }),
-  requestHeaders: [KEY_HEADER],
   problems: ['invalid_key'],
   api: 'keyed',
   authenticate: async (deps: KeyRouteDeps, request) =>
@@ -92,7 +92,6 @@ export const rollKeyRoute = route({
     }),
     ...timeFields('former_until'),
   }),
-  requestHeaders: [KEY_HEADER],
   problems: ['invalid_key', 'already_rolled'],
   rate: 'rollKey',
   api: 'keyed',

@@ -72,7 +72,7 @@ export const readEmailRoutes = [
   route({
     ...ofOneEmail,
     path: '/emails/{id}/raw',
-    name: 'raw-email',
+    name: 'download-email',
     title: 'Download a message with a key',
     description: `The mail exactly as received, preceded by our Return-Path, Delivered-To and Received lines. ${CHARGES}`,
     output: 'message/rfc822',
@@ -85,7 +85,7 @@ export const readEmailRoutes = [
   route({
     ...ofOneEmail,
     path: '/emails/{id}/attachments/{index}',
-    name: 'email-attachment',
+    name: 'download-email-attachment',
     title: 'Download an attachment with a key',
     description: `One attachment, by its index in the message. An index that the message does not have is 404 as well. ${CHARGES}`,
     input: Type.Object({

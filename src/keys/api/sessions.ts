@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { timestampFields } from '../../base/time.ts'
-import { KEY_HEADER } from '../../http/server/credentials.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
@@ -33,7 +32,6 @@ const PATH = '/sessions'
 /** All are free. */
 const keyed = (authenticate: typeof authenticateSessionHolder) =>
   ({
-    requestHeaders: [KEY_HEADER],
     api: 'keyed',
     authenticate: (deps: KeyRouteDeps, request: HttpRequest) =>
       authenticate(deps, callerOf(deps, request)),
@@ -122,7 +120,7 @@ export const keySessionRoutes = [
     ...ofOneSession,
     ...keyed(authenticateRollingKey),
     path: `${PATH}/roll-token`,
-    name: 'roll-token',
+    name: 'roll-session-token',
     title: 'Replace the token of a session',
     description:
       'Returns a new token for the session. The former one becomes invalid at once: its open streams and waiting requests end, and it cannot extend or revive the session. The new token is returned only here. Free.',

@@ -21,6 +21,7 @@ const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp
 export const attachmentRoute = route({
   method: 'GET',
   path: '/api/attachment',
+  name: 'download-attachment',
   title: 'Download an attachment',
   description: 'Downloads one attachment by its index in read-mail.',
   input: Type.Object({
@@ -41,6 +42,7 @@ export const attachmentRoute = route({
 export const rawMailRoute = route({
   method: 'GET',
   path: '/api/raw-mail',
+  name: 'download-mail',
   title: 'Download a message',
   description:
     'The mail exactly as received, preceded by our Return-Path, Delivered-To and Received lines.',

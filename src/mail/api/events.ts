@@ -19,6 +19,7 @@ const MEDIA_TYPE = 'text/event-stream'
 export const eventsRoute = route({
   method: 'GET',
   path: '/api/events',
+  name: 'stream-events',
   title: 'Live stream',
   description:
     'Server-sent events: message (a summary; its id is the event id), updated (the summary again, once the mail is parsed, with its code and preview), deleted ({"id":…}), end ({"reason":"expired" or "deleted"}). Last-Event-ID or since_id resumes after that message, and repeats older messages of the last five minutes as updated; without either, the stream starts now. With from, subject, has_code or has_link, only matching messages are reported; with has_code or has_link, once they are parsed: such a message may follow newer ones, and until then the event ids stay before it, so that a client that reconnects does not miss it but may get newer ones again. It may close at any time without an end event: reconnect after the number of milliseconds in retry.',

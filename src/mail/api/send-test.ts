@@ -9,6 +9,7 @@ import { tokenField } from './schemas.ts'
 export const sendTestRoute = route({
   method: 'POST',
   path: '/api/send-test',
+  name: 'send-test-mail',
   title: 'Send a test message',
   description:
     'Sends one message with a code to the session address, from our postmaster, through our own SMTP server. At most once a minute per session and ten times a minute per client. Not available for Gmail aliases, nor if the rules of the address reject the message.',

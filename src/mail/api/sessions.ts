@@ -24,6 +24,7 @@ import {
 export const domainsRoute = route({
   method: 'GET',
   path: '/api/domains',
+  name: 'list-domains',
   title: 'Mail domains',
   description: 'The mail domains and Gmail accounts available for new addresses.',
   output: namedSuccess('Domains', {
@@ -94,13 +95,7 @@ export const createSessionRoute = route({
     ...settingFields,
   }),
   output: sessionSchema,
-  requestHeaders: [
-    {
-      name: 'APIKey',
-      required: false,
-      description: 'Your key, to read the mail with /emails. X-API-Key also works.',
-    },
-  ],
+  acceptsKey: true,
   problems: [
     'invalid_key',
     'quota_exhausted',

@@ -88,6 +88,7 @@ function claimSecretOf(orderId: string, { headers }: HttpRequest): string {
 export const checkoutRoute = route({
   method: 'POST',
   path: '/api/checkout',
+  name: 'create-order',
   title: 'Buy a plan',
   description:
     'Creates an order and returns its payment URL. Store the claim secret: it is returned only here, and is needed to claim the key once the order is paid. With an Idempotency-Key, a repeated request returns the same response.',
@@ -141,6 +142,7 @@ function idempotencyOf({ headers, sourceAddress }: HttpRequest) {
 export const orderRoute = route({
   method: 'GET',
   path: '/api/orders/{id}',
+  name: 'get-order',
   title: 'Order status',
   description:
     'Returns whether the order is paid and whether its key can be claimed. The claim secret is sent in the Claim-Secret header.',
@@ -175,6 +177,7 @@ export const orderRoute = route({
 export const claimRoute = route({
   method: 'POST',
   path: '/api/orders/{id}/claim',
+  name: 'claim-order',
   title: 'Claim the key',
   description:
     'Creates the key for a paid order and returns it. Only its hash is stored: a repeated call within 24 hours of the first returns a new key and immediately revokes the previous one. The claim secret is sent in the Claim-Secret header.',
@@ -207,6 +210,7 @@ export const claimRoute = route({
 export const stripeWebhookRoute = route({
   method: 'POST',
   path: '/api/stripe/webhook',
+  name: 'receive-stripe-event',
   title: 'Stripe webhooks',
   description:
     'Receives events from Stripe, signed with the webhook secret. 200 means that the change is stored; on anything else, Stripe redelivers the event.',

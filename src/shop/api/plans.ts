@@ -24,6 +24,7 @@ const planSchema = named('Plan', {
 export const plansRoute = route({
   method: 'GET',
   path: '/api/plans',
+  name: 'list-plans',
   title: 'Plans',
   description:
     'The plans: each is a key with a number of requests to /emails. If buyable is true, buy one with POST /api/checkout; otherwise, ask the operator for a key.',

@@ -4,7 +4,7 @@ import type { View, ViewContext } from '../views.ts'
 export const docsViews: readonly View[] = [
   {
     name: 'docs',
-    repeated: `main > section:not(#first-steps, #making-requests, #create-session, #check-mail, #delete-session, #emails, #errors)`,
+    repeated: `main > section:not(#first-steps, #making-requests, #create-session, #check-mail, #delete-session, #list-emails, #errors)`,
     async open({ page, app }) {
       await page.goto(`${app.url}/docs`)
       await page.locator('[data-call="GET /api/domains"]').getByRole('button').waitFor()
@@ -15,7 +15,7 @@ export const docsViews: readonly View[] = [
     continues: true,
     screenshotOnly: true,
     async open({ page, app }) {
-      await page.goto(`${app.url}/docs#emails`)
+      await page.goto(`${app.url}/docs#list-emails`)
     },
   },
   {
