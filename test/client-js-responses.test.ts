@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Mayfly, MayflyError, MayflyTimeoutError, verifyWebhook } from '../clients/js/src/mayfly.ts'
+import { caught, codeOf } from './kit/http/client-errors.ts'
 
 // What the client does with responses that our service seldom gives, and with webhooks.
 
@@ -137,14 +138,3 @@ describe('verifyWebhook', () => {
     })
   }
 })
-
-async function caught(promise: Promise<unknown>): Promise<Error> {
-  return await promise.then(
-    () => expect.fail('it did not throw'),
-    (error: Error) => error,
-  )
-}
-
-function codeOf(error: Error): string | undefined {
-  return error instanceof MayflyError ? error.code : `${error}`
-}

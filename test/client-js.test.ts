@@ -1,22 +1,21 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type MailEvent,
   Mayfly,
   MayflyError,
   MayflyTimeoutError,
-  verifyWebhook,
 } from '../clients/js/src/mayfly.ts'
+import { type App, startApp } from './kit/app/app.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
+import { caught, codeOf } from './kit/http/client-errors.ts'
 import { openTcpProxy } from './kit/http/tcp-proxy.ts'
-import { openReceiver } from './kit/http/webhook-receiver.ts'
-import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
 import { waitUntil } from './kit/wait-until.ts'
 
-let app: AppWithKeys
+let app: App
 let mayfly: Mayfly
 beforeAll(async () => {
-  app = await startAppWithKeys({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
+  app = await startApp()
   mayfly = new Mayfly({ url: app.url })
 })
 afterAll(() => app.stop())
@@ -219,46 +218,37 @@ test('a mailbox declared with await using ends with its block', async () => {
   await ended.end()
 })
 
+test('update changes the rules and the label, and settings tells what they refused', async () => {
+  const mailbox = await mayfly.createMailbox({ label: 'sign-up', max_messages: 5 })
+  const rules = { only_from: ['shop.test'], max_messages: null, refused: 0 }
+  const changed = await mailbox.update({ only_from: ['shop.test'], clear: ['max_messages'] })
+  expect([changed.rules, changed.label]).toStrictEqual([rules, 'sign-up'])
+  const refused = 'From: ann@sender.test\r\nSubject: Hi\r\n\r\nHi.\r\n'
+  expect(await app.mail(mailbox.email, refused)).toBe(550)
+  expect((await mailbox.settings()).rules).toStrictEqual({ ...rules, refused: 1 })
+})
+
+test('has_link selects messages and events with a link to follow', async () => {
+  const mailbox = await mayfly.createMailbox()
+  for (const mail of [CODE, LINK, { text: 'See https://news.test/today' }]) {
+    await send(mailbox.email, mail)
+  }
+  expect(await mailbox.waitForLink({ kind: 'other' })).toBe('https://news.test/today')
+  const subjects = async () =>
+    (await mailbox.messages({ has_link: true })).map(({ subject }) => subject)
+  await waitUntil(async () => (await subjects()).length > 0)
+  expect(await subjects()).toStrictEqual(['Welcome'])
+  for await (const event of mailbox.events({ since_id: 0, has_link: true })) {
+    expect.assert(event.type === 'message')
+    expect(event.message.subject).toBe('Welcome')
+    break
+  }
+})
+
 test('domains lists what createMailbox can be given', async () => {
   const { domains, gmail_accounts: accounts } = await mayfly.domains()
   expect(domains.map(({ domain }) => domain).sort()).toStrictEqual(['box.test', 'pool.test'])
   expect(accounts).toStrictEqual([])
-})
-
-test('webhooks are created, tested, listed and deleted, and usage counts what they deliver', async () => {
-  const key = await app.ring.issue()
-  const keyed = new Mayfly({ url: app.url, apiKey: key.secret })
-  const mailbox = await keyed.createMailbox()
-  const receiver = await openReceiver()
-  onTestFinished(receiver.close)
-  const webhook = await keyed.webhooks.create({ url: receiver.url, to: mailbox.email })
-  const { id, secret } = webhook
-
-  expect((await keyed.webhooks.test(id)).status).toBe(200)
-  const [{ headers = {}, body = '' } = {}] = receiver.received
-  const event = await verifyWebhook({ headers, body, secret })
-  expect.assert(event.type === 'webhook.test')
-  expect(event.data.webhook_id).toBe(id)
-
-  await send(mailbox.email, CODE)
-  await waitUntil(() => receiver.received.length === 2)
-  const delivered = receiver.received[1]
-  expect.assert(delivered)
-  const received = await verifyWebhook({ ...delivered, secret })
-  expect.assert(received.type === 'message.received')
-  expect([received.data.code, received.data.address]).toStrictEqual(['493027', mailbox.email])
-  await waitUntil(async () => (await keyed.webhooks.deliveries(id)).length === 1)
-  expect((await keyed.usage()).used).toBe(1)
-
-  await keyed.webhooks.replay(id, { since_id: 0 })
-  await waitUntil(() => receiver.received.length === 3)
-  expect((await keyed.webhooks.rollSecret(id)).secret).not.toBe(secret)
-  expect((await keyed.webhooks.enable(id)).state).toBe('active')
-  expect((await keyed.webhooks.read(id)).url).toBe(receiver.url)
-  expect((await keyed.webhooks.list()).map((one) => one.id)).toStrictEqual([id])
-  await keyed.webhooks.delete(id)
-  expect(codeOf(await caught(keyed.webhooks.read(id)))).toBe('webhook_not_found')
-  expect(codeOf(await caught(mayfly.webhooks.list()))).toBe('invalid_key')
 })
 
 test('extend moves the expiry, a token opens the mailbox again, and end deletes it', async () => {
@@ -306,35 +296,3 @@ test('leaving a loop over events closes the stream', async () => {
   }
   await waitForLongPolls(0, app)
 })
-
-test('emails returns the mail of mailboxes created with the key, page by page', async () => {
-  const key = await app.ring.issue()
-  const keyed = new Mayfly({ url: app.url, apiKey: key.secret })
-  const mailbox = await keyed.createMailbox()
-  for (const subject of ['one', 'two', 'three']) await send(mailbox.email, { subject })
-  const { emails, cursor } = await keyed.emails({ to: mailbox.email, limit: 2 })
-  expect(emails.map(({ subject, address }) => [subject, address])).toStrictEqual([
-    ['three', mailbox.email],
-    ['two', mailbox.email],
-  ])
-  expect.assert(cursor)
-  const rest = await keyed.emails({ to: mailbox.email, limit: 2, cursor })
-  expect([rest.emails.map(({ subject }) => subject), rest.cursor]).toStrictEqual([
-    ['one'],
-    undefined,
-  ])
-  expect(codeOf(await caught(mayfly.emails()))).toBe('invalid_key')
-  const wrong = new Mayfly({ url: app.url, apiKey: 'mf_live_wrong' })
-  expect(codeOf(await caught(wrong.emails()))).toBe('invalid_key')
-})
-
-async function caught(promise: Promise<unknown>): Promise<Error> {
-  return await promise.then(
-    () => expect.fail('it did not throw'),
-    (error: Error) => error,
-  )
-}
-
-function codeOf(error: Error): string | undefined {
-  return error instanceof MayflyError ? error.code : `${error}`
-}

@@ -105,6 +105,15 @@ export type Message = {
   raw_url: string
 }
 
+export type SessionSettings = {
+  status: 'success'
+  email: string
+  expires_at: string
+  expires_at_iso: string
+  rules?: AddressRules
+  label?: string
+}
+
 export type Email = {
   id: number
   from: string
@@ -121,6 +130,52 @@ export type Email = {
 }
 
 export type EmailGroup = { address?: string; emails: Email[] }
+
+export type EmailAttachment = {
+  index: number
+  filename: string
+  content_type: string
+  size: number
+}
+
+export type WholeEmail = {
+  id: number
+  from: string
+  to: string
+  subject: string
+  date: string
+  date_iso: string
+  body: string
+  truncated?: true
+  code: string | null
+  links: Link[]
+  attachments: EmailAttachment[]
+  has_html: boolean
+  body_html: string | null
+  size: number
+  codes: Code[]
+  auth: SenderChecks | null
+  address: string
+}
+
+export type KeySession = {
+  email: string
+  expires_at: string
+  expires_at_iso: string
+  created_at: string
+  created_at_iso: string
+  messages: number
+  rules?: AddressRules
+  label: string | null
+}
+
+export type KeySessions = {
+  status: 'success'
+  sessions: KeySession[]
+  next_cursor: string | null
+}
+
+export type Confirmation = { status: 'success'; message: string }
 
 export type Usage = {
   status: 'success'
@@ -186,8 +241,6 @@ export type Webhook = {
   old_secret_until_iso: string | null
 }
 
-export type Confirmation = { status: 'success'; message: string }
-
 export type Delivery = {
   message_id: number
   attempt: number
@@ -208,7 +261,12 @@ export interface ApiResponses {
   'GET /api/read-mail': { status: 'success'; message: Message }
   'POST /api/delete-mail': { status: 'success'; message: string; deleted: number }
   'POST /api/extend-session': Session
+  'POST /api/update-session': SessionSettings
   'GET /emails': EmailGroup[]
+  'GET /emails/{id}': { status: 'success'; email: WholeEmail }
+  'GET /sessions': KeySessions
+  'POST /sessions/end': Confirmation
+  'POST /sessions/roll-token': Session
   'GET /usage': Usage
   'POST /webhooks': { status: 'success'; webhook: NewWebhook }
   'GET /webhooks': { status: 'success'; webhooks: Webhook[] }

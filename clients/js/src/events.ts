@@ -17,14 +17,20 @@ export interface Filter {
   subject?: string | undefined
 }
 
+/** Conditions that a message meets once it is parsed. */
+export interface ParsedFilter extends Filter {
+  has_code?: boolean
+  /** To verify an address, to sign in or to reset a password. */
+  has_link?: boolean
+}
+
 /** `updated` follows once a message is parsed, with its code and preview. `end` is the last event. */
 export type MailEvent =
   | { type: 'message' | 'updated'; message: MessageSummary }
   | { type: 'deleted'; id: number }
   | { type: 'end'; reason: 'expired' | 'deleted' }
 
-interface StreamOptions extends Filter {
-  has_code?: boolean
+export interface EventOptions extends ParsedFilter {
   since_id?: number
   signal?: AbortSignal
 }
@@ -49,7 +55,7 @@ function isPassing(error: unknown): boolean {
 export async function* mailEvents(
   connection: Connection,
   token: string,
-  { signal, ...params }: StreamOptions,
+  { signal, ...params }: EventOptions,
 ): AsyncGenerator<MailEvent, void, void> {
   const position: Position = { lastId: undefined, retryMs: 1_000 }
   const reported = new Set<number>()
@@ -75,7 +81,7 @@ function isRepeated(event: MailEvent, reported: Set<number>): boolean {
 
 interface OpenOptions {
   token: string
-  params: Omit<StreamOptions, 'signal'>
+  params: Omit<EventOptions, 'signal'>
   /** Updated by what is read. */
   position: Position
   signal: AbortSignal | undefined

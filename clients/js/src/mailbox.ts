@@ -7,8 +7,9 @@ import type {
   MessageList,
   MessageSummary,
   Session,
+  SessionSettings,
 } from './api.ts'
-import { type Filter, type MailEvent, mailEvents } from './events.ts'
+import { type EventOptions, type MailEvent, mailEvents, type ParsedFilter } from './events.ts'
 import {
   type ApiRequest,
   type CallOptions,
@@ -16,19 +17,32 @@ import {
   type Deadline,
   MayflyError,
   MayflyTimeoutError,
-  readBody,
   request,
+  requestBytes,
   requestJson,
   startDeadline,
 } from './request.ts'
 import { type WaitingMailbox, type WaitOptions, waitForNext } from './wait.ts'
 
-export interface ListOptions extends Filter, CallOptions {
-  has_code?: boolean
+export interface ListOptions extends ParsedFilter, CallOptions {
   /** Text in the sender, the subject or the body. */
   q?: string
   since_id?: number
   limit?: number
+}
+
+/** What a mailbox accepts, and its name. */
+export interface MailboxSettings {
+  /** Senders: addresses, or domains with their subdomains. */
+  only_from?: readonly string[]
+  max_messages?: number
+  /** At most 60 characters, for your own use. */
+  label?: string
+}
+
+export interface MailboxChange extends MailboxSettings, CallOptions {
+  /** What to remove. */
+  clear?: readonly (keyof MailboxSettings)[]
 }
 
 export interface LinkOptions extends WaitOptions {
@@ -92,8 +106,11 @@ export class Mailbox {
 
   /** The link of the next message that has one. */
   waitForLink({ kind, ...options }: LinkOptions = {}): Promise<string> {
-    return waitForNext(this.#waiting, 'message with a link', options, async ({ id }, deadline) =>
-      linkOf(await this.#read(id, deadline), kind),
+    return waitForNext(
+      this.#waiting,
+      'message with a link',
+      { ...options, ...linkFilter(kind) },
+      async ({ id }, deadline) => linkOf(await this.#read(id, deadline), kind),
     )
   }
 
@@ -102,7 +119,7 @@ export class Mailbox {
     return waitForNext(
       this.#waiting,
       'message with a code and a link',
-      { ...options, has_code: true },
+      { ...options, ...linkFilter(kind), has_code: true },
       async ({ id, code }, deadline) => {
         const link = linkOf(await this.#read(id, deadline), kind)
         return code && link ? { code, link } : undefined
@@ -177,9 +194,7 @@ export class Mailbox {
    * What happens in the mailbox from now on, or after `since_id`, until it ends. A connection that is lost is resumed
    * without a gap.
    */
-  events(
-    options: Filter & { has_code?: boolean; since_id?: number; signal?: AbortSignal } = {},
-  ): AsyncGenerator<MailEvent, void, void> {
+  events(options: EventOptions = {}): AsyncGenerator<MailEvent, void, void> {
     return mailEvents(this.#connection, this.token, options)
   }
 
@@ -188,6 +203,19 @@ export class Mailbox {
     const wanted = this.#post('extend-session', { ttl })
     const session = await requestJson<Session>(this.#connection, wanted, startDeadline(options))
     this.expiresAt = new Date(session.expires_at_iso)
+  }
+
+  /** The rules, with how many mails they have refused, and the label. */
+  async settings(options: CallOptions = {}): Promise<SessionSettings> {
+    const wanted = { path: 'api/check-mail', params: { limit: 1 }, token: this.token }
+    return await requestJson<MessageList>(this.#connection, wanted, startDeadline(options))
+  }
+
+  /** Changes what is given. */
+  async update({ timeout, signal, ...params }: MailboxChange): Promise<SessionSettings> {
+    const wanted = this.#post('update-session', { ...params })
+    const deadline = startDeadline({ timeout, signal })
+    return await requestJson<SessionSettings>(this.#connection, wanted, deadline)
   }
 
   /** Ends the mailbox at once and deletes its mail. */
@@ -208,10 +236,8 @@ export class Mailbox {
     params: NonNullable<ApiRequest['params']>,
     options: CallOptions,
   ): Promise<Uint8Array> {
-    const deadline = startDeadline(options)
-    const response = await request(this.#connection, { path, params, token: this.token }, deadline)
-    const bytes = await readBody(this.#connection, deadline, () => response.arrayBuffer())
-    return new Uint8Array(bytes)
+    const wanted = { path, params, token: this.token }
+    return await requestBytes(this.#connection, wanted, startDeadline(options))
   }
 
   #post(name: string, params: NonNullable<ApiRequest['params']>): ApiRequest {
@@ -235,6 +261,11 @@ export class Mailbox {
 
 function idOf(message: MessageRef): number {
   return typeof message === 'number' ? message : message.id
+}
+
+/** The server selects only links of the default kinds. */
+function linkFilter(kind: Link['kind'] | undefined): ParsedFilter {
+  return kind === undefined || LINK_KINDS.includes(kind) ? { has_link: true } : {}
 }
 
 function linkOf({ links }: Message, kind: Link['kind'] | undefined): string | undefined {

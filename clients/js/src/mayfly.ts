@@ -1,57 +1,98 @@
-import type { Domains, EmailGroup, MessageList, Session, Usage } from './api.ts'
+import type {
+  Domains,
+  EmailGroup,
+  Email as EmailRecord,
+  MessageList,
+  Session,
+  Usage,
+  WholeEmail,
+} from './api.ts'
 import type { Filter } from './events.ts'
-import { Mailbox } from './mailbox.ts'
+import { Mailbox, type MailboxSettings } from './mailbox.ts'
 import {
   type ApiRequest,
   type CallOptions,
   type Connection,
   readBody,
   request,
+  requestBytes,
   requestJson,
+  requestWithKey,
   startDeadline,
   withKey,
 } from './request.ts'
+import { Sessions } from './sessions.ts'
 import { Webhooks } from './webhooks.ts'
 
 export type {
+  AddressRules,
+  Attachment,
+  Code,
   Delivery,
   DeliveryOutcome,
+  Domain,
   Domains,
+  EmailAttachment,
+  GmailAccount,
   Header,
+  KeySession,
   Link,
   Message,
   MessageSummary as Summary,
+  NamedAddress,
   NewWebhook,
+  SenderChecks,
+  SessionSettings,
   Usage,
   Webhook,
+  WholeEmail,
 } from './api.ts'
-export type { Filter, MailEvent } from './events.ts'
+export type { EventOptions, Filter, MailEvent, ParsedFilter } from './events.ts'
 export type {
   CodeAndLink,
   LinkOptions,
   ListOptions,
   Mailbox,
+  MailboxChange,
+  MailboxSettings,
   MessageRef,
 } from './mailbox.ts'
 export { type CallOptions, MayflyError, MayflyTimeoutError } from './request.ts'
+export type { SessionListOptions, SessionPage, Sessions } from './sessions.ts'
 export type { WaitOptions } from './wait.ts'
 export { verifyWebhook, type WebhookEvent, type WebhookRequest } from './webhook.ts'
-export type { WebhookOptions, Webhooks } from './webhooks.ts'
+export type { RolledSecret, WebhookChange, WebhookOptions, Webhooks } from './webhooks.ts'
 
 // Options and fields have the names of the API.
 
 /** A message as a key reads it, with the address it was sent to. */
-export type Email = EmailGroup['emails'][number] & { address: string }
+export type Email = EmailRecord & { address: string }
+
+/** An email by its id, or as `emails()`, `readEmail()` or a webhook has returned it. */
+export type EmailRef = number | { id: number; address: string }
+
+export interface EmailPage {
+  emails: Email[]
+  /** For the next page, which is another request of the plan; undefined at the end. */
+  cursor: string | undefined
+  /** With `q`: there was no time to search all messages. */
+  incomplete: boolean
+}
+
+export interface EmailOptions extends CallOptions {
+  /** The address it was sent to, if the operator requires it; known if the email is not given by its id. */
+  to?: string
+}
 
 export interface MayflyOptions {
   /** For example `http://localhost:8080`. */
   url: string | URL
-  /** For `emails()`, which also returns the mail of mailboxes created with it, `usage()` and `webhooks`. */
+  /** For `emails()`, which also returns the mail of mailboxes created with it, `usage()`, `sessions` and `webhooks`. */
   apiKey?: string | undefined
   fetch?: typeof fetch
 }
 
-export interface NewMailbox {
+export interface NewMailbox extends MailboxSettings {
   prefix?: string
   /** The name of a mail domain, instead of its id. */
   domain?: string
@@ -61,15 +102,12 @@ export interface NewMailbox {
   use_gmail?: boolean
   gmail_auto?: boolean
   gmail_id?: number
-  /** Senders: addresses, or domains with their subdomains. */
-  only_from?: readonly string[]
-  max_messages?: number
-  /** At most 60 characters, for your own use. */
-  label?: string
 }
 
 export interface EmailsOptions extends Filter, CallOptions {
   to?: string
+  /** Text in the sender, the subject or the body. */
+  q?: string
   since_id?: number
   limit?: number
   /** From the previous page. */
@@ -80,6 +118,7 @@ export interface EmailsOptions extends Filter, CallOptions {
 
 /** A Mayfly service. */
 export class Mayfly {
+  readonly sessions: Sessions
   readonly webhooks: Webhooks
   readonly #connection: Connection
 
@@ -88,6 +127,7 @@ export class Mayfly {
     if (!base.pathname.endsWith('/')) base.pathname += '/'
     // Browsers require that fetch is called as a function of its own.
     this.#connection = { url: base, apiKey, fetch: (...args) => send(...args) }
+    this.sessions = new Sessions(this.#connection)
     this.webhooks = new Webhooks(this.#connection)
   }
 
@@ -125,15 +165,11 @@ export class Mayfly {
 
   /** The used and remaining requests of the key. Free. */
   async usage(options: CallOptions = {}): Promise<Usage> {
-    const wanted = withKey(this.#connection, { path: 'usage' })
-    return await requestJson<Usage>(this.#connection, wanted, startDeadline(options))
+    return await requestWithKey<'GET /usage'>(this.#connection, { path: 'usage' }, options)
   }
 
-  /** One page of the mail that the key can read, newest first. The next page, if `cursor` is set, is another request of the plan. */
-  async emails({ timeout, signal, ...params }: EmailsOptions = {}): Promise<{
-    emails: Email[]
-    cursor: string | undefined
-  }> {
+  /** One page of the mail that the key can read, newest first. */
+  async emails({ timeout, signal, ...params }: EmailsOptions = {}): Promise<EmailPage> {
     const { wait = 0 } = params
     const deadline = startDeadline({ timeout: timeout ?? 30_000 + wait * 1_000, signal })
     const wanted = withKey(this.#connection, { path: 'emails', params: { ...params } })
@@ -149,6 +185,37 @@ export class Mayfly {
         emails.map((email) => ({ ...email, address })),
       ),
       cursor: (next && new URL(next, this.#connection.url).searchParams.get('cursor')) || undefined,
+      incomplete: response.headers.has('x-incomplete'),
     }
   }
+
+  /** One email in full. Like the downloads below, it is a request of the plan. */
+  async readEmail(email: EmailRef, options: EmailOptions = {}): Promise<WholeEmail> {
+    const wanted = emailRequest(email, options)
+    return (await requestWithKey<'GET /emails/{id}'>(this.#connection, wanted, options)).email
+  }
+
+  /** The email as it was received. */
+  async rawEmail(email: EmailRef, options: EmailOptions = {}): Promise<Uint8Array> {
+    return await this.#download(emailRequest(email, options, '/raw'), options)
+  }
+
+  /** The content of an attachment, by its `index` in the email. */
+  async emailAttachment(
+    email: EmailRef,
+    index: number,
+    options: EmailOptions = {},
+  ): Promise<Uint8Array> {
+    return await this.#download(emailRequest(email, options, `/attachments/${index}`), options)
+  }
+
+  async #download(wanted: ApiRequest, options: CallOptions): Promise<Uint8Array> {
+    const keyed = withKey(this.#connection, wanted)
+    return await requestBytes(this.#connection, keyed, startDeadline(options))
+  }
+}
+
+function emailRequest(email: EmailRef, { to }: EmailOptions, part = ''): ApiRequest {
+  const { id, address = undefined } = typeof email === 'number' ? { id: email } : email
+  return { path: `emails/${id}${part}`, params: { to: to ?? address } }
 }

@@ -1,3 +1,5 @@
+import type { ApiResponses } from './api.ts'
+
 /** The server refused a request, or could not be reached: then `status` is 0 and `cause` tells why. */
 export class MayflyError extends Error {
   override name = 'MayflyError'
@@ -118,6 +120,24 @@ export async function requestJson<T>(
 ): Promise<T> {
   const response = await request(connection, wanted, deadline)
   return await readBody(connection, deadline, () => response.json() as Promise<T>)
+}
+
+export async function requestBytes(
+  connection: Connection,
+  wanted: ApiRequest,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const response = await request(connection, wanted, deadline)
+  const bytes = await readBody(connection, deadline, () => response.arrayBuffer())
+  return new Uint8Array(bytes)
+}
+
+export async function requestWithKey<Name extends keyof ApiResponses>(
+  connection: Connection,
+  wanted: ApiRequest,
+  options: CallOptions = {},
+): Promise<ApiResponses[Name]> {
+  return await requestJson(connection, withKey(connection, wanted), startDeadline(options))
 }
 
 /** The time may end, or the connection, while the body is read. */

@@ -1,5 +1,5 @@
 import type { MessageSummary } from './api.ts'
-import type { Filter } from './events.ts'
+import type { Filter, ParsedFilter } from './events.ts'
 import {
   type ApiRequest,
   type CallOptions,
@@ -10,9 +10,7 @@ import {
 
 export interface WaitOptions extends Filter, CallOptions {}
 
-interface NextOptions extends WaitOptions {
-  has_code?: true
-}
+type NextOptions = WaitOptions & ParsedFilter
 
 /** What waiting needs of a mailbox. */
 export interface WaitingMailbox {
@@ -27,7 +25,7 @@ type PickFrom<T> = (summary: MessageSummary, deadline: Deadline) => Promise<T | 
 // The longest wait of one long poll; the server allows 55 s.
 const MAX_WAIT_SECONDS = 50
 // After that, also older messages that were parsed meanwhile are found.
-const MAX_CODE_WAIT_SECONDS = 5
+const MAX_PARSE_WAIT_SECONDS = 5
 const LIST_LIMIT = 500
 const CONTENTS_LIMIT = 10
 const CONTENTS_MS = 10_000
@@ -41,7 +39,7 @@ export async function waitForNext<T>(
 ): Promise<T> {
   const deadline = startDeadline({ timeout, signal })
   const seen = new Set(mailbox.returned)
-  const longest = filter.has_code ? MAX_CODE_WAIT_SECONDS : MAX_WAIT_SECONDS
+  const longest = filter.has_code || filter.has_link ? MAX_PARSE_WAIT_SECONDS : MAX_WAIT_SECONDS
   try {
     for (;;) {
       const wait = seen.size === 0 ? waitSeconds(deadline) : 0

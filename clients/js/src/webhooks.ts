@@ -1,13 +1,6 @@
 import type { ApiResponses, Delivery, DeliveryOutcome, NewWebhook, Webhook } from './api.ts'
 import type { Filter } from './events.ts'
-import {
-  type ApiRequest,
-  type CallOptions,
-  type Connection,
-  requestJson,
-  startDeadline,
-  withKey,
-} from './request.ts'
+import { type ApiRequest, type CallOptions, type Connection, requestWithKey } from './request.ts'
 
 export interface WebhookOptions extends Filter, CallOptions {
   url: string
@@ -16,6 +9,15 @@ export interface WebhookOptions extends Filter, CallOptions {
   /** Deliver messages newer than this id; by default those that arrive from now on. */
   since_id?: number
 }
+
+export interface WebhookChange extends Partial<Omit<WebhookOptions, 'since_id'>> {
+  /** `paused` stops deliveries; `active` resumes them, and enables a disabled webhook. */
+  state?: 'active' | 'paused'
+  /** Conditions to remove. */
+  clear?: readonly ('to' | 'from' | 'subject')[]
+}
+
+export type RolledSecret = ApiResponses['POST /webhooks/{id}/roll-secret']
 
 /** The webhooks of the key. All calls are free. */
 export class Webhooks {
@@ -41,6 +43,12 @@ export class Webhooks {
     return (await this.#get<'GET /webhooks/{id}'>(pathOf(id), options)).webhook
   }
 
+  /** Changes what is given; the secret and the position stay. */
+  async update(id: string, { timeout, signal, ...params }: WebhookChange): Promise<Webhook> {
+    const wanted = { path: pathOf(id), params: { ...params } }
+    return (await this.#post<'POST /webhooks/{id}'>(wanted, { timeout, signal })).webhook
+  }
+
   /** The last 100 attempts, newest first. */
   async deliveries(id: string, options?: CallOptions): Promise<Delivery[]> {
     const path = pathOf(id, 'deliveries')
@@ -63,10 +71,7 @@ export class Webhooks {
   }
 
   /** For 24 hours, deliveries are signed with both secrets. */
-  async rollSecret(
-    id: string,
-    options?: CallOptions,
-  ): Promise<ApiResponses['POST /webhooks/{id}/roll-secret']> {
+  async rollSecret(id: string, options?: CallOptions): Promise<RolledSecret> {
     const path = pathOf(id, 'roll-secret')
     return await this.#post<'POST /webhooks/{id}/roll-secret'>({ path }, options)
   }
@@ -81,14 +86,12 @@ export class Webhooks {
     await this.#post({ path: pathOf(id, 'delete') }, options)
   }
 
-  async #get<Name extends keyof ApiResponses>(path: string, options: CallOptions = {}) {
-    const wanted = withKey(this.#connection, { path })
-    return await requestJson<ApiResponses[Name]>(this.#connection, wanted, startDeadline(options))
+  async #get<Name extends keyof ApiResponses>(path: string, options?: CallOptions) {
+    return await requestWithKey<Name>(this.#connection, { path }, options)
   }
 
-  async #post<Name extends keyof ApiResponses>(given: ApiRequest, options: CallOptions = {}) {
-    const wanted = withKey(this.#connection, { ...given, method: 'POST' })
-    return await requestJson<ApiResponses[Name]>(this.#connection, wanted, startDeadline(options))
+  async #post<Name extends keyof ApiResponses>(given: ApiRequest, options?: CallOptions) {
+    return await requestWithKey<Name>(this.#connection, { ...given, method: 'POST' }, options)
   }
 }
 

@@ -3,6 +3,30 @@
 from typing import Literal, Optional, TypedDict, Union
 
 
+class Domain(TypedDict):
+    id: int
+    domain: str
+
+
+class GmailAccount(TypedDict):
+    id: int
+    email: str
+
+
+class Domains(TypedDict):
+    status: Literal["success"]
+    domains: list[Domain]
+    gmail_accounts: list[GmailAccount]
+
+
+class Session(TypedDict):
+    status: Literal["success"]
+    email: str
+    token: str
+    expires_at: str
+    expires_at_iso: str
+
+
 class AddressRules(TypedDict):
     only_from: list[str]
     max_messages: Optional[int]
@@ -104,6 +128,18 @@ class Message(_MessageRequired, total=False):
     headers: list[Header]
 
 
+class _SessionSettingsRequired(TypedDict):
+    status: Literal["success"]
+    email: str
+    expires_at: str
+    expires_at_iso: str
+
+
+class SessionSettings(_SessionSettingsRequired, total=False):
+    rules: AddressRules
+    label: str
+
+
 _EmailRequired = TypedDict(
     "_EmailRequired",
     {
@@ -132,3 +168,155 @@ class _EmailGroupRequired(TypedDict):
 
 class EmailGroup(_EmailGroupRequired, total=False):
     address: str
+
+
+class EmailAttachment(TypedDict):
+    index: int
+    filename: str
+    content_type: str
+    size: int
+
+
+_WholeEmailRequired = TypedDict(
+    "_WholeEmailRequired",
+    {
+        "id": int,
+        "from": str,
+        "to": str,
+        "subject": str,
+        "date": str,
+        "date_iso": str,
+        "body": str,
+        "code": Optional[str],
+        "links": list[Link],
+        "attachments": list[EmailAttachment],
+        "has_html": bool,
+        "body_html": Optional[str],
+        "size": int,
+        "codes": list[Code],
+        "auth": Optional[SenderChecks],
+        "address": str,
+    },
+)
+
+
+class WholeEmail(_WholeEmailRequired, total=False):
+    truncated: Literal[True]
+
+
+class _KeySessionRequired(TypedDict):
+    email: str
+    expires_at: str
+    expires_at_iso: str
+    created_at: str
+    created_at_iso: str
+    messages: int
+    label: Optional[str]
+
+
+class KeySession(_KeySessionRequired, total=False):
+    rules: AddressRules
+
+
+class KeySessions(TypedDict):
+    status: Literal["success"]
+    sessions: list[KeySession]
+    next_cursor: Optional[str]
+
+
+class Confirmation(TypedDict):
+    status: Literal["success"]
+    message: str
+
+
+class UsageDays(TypedDict):
+    date: str
+    requests: int
+
+
+class Usage(TypedDict):
+    status: Literal["success"]
+    plan: str
+    label: str
+    prefix: str
+    state: str
+    requests: int
+    used: int
+    remaining: int
+    per_day: Optional[int]
+    used_today: int
+    remaining_today: Optional[int]
+    resets_at: str
+    resets_at_iso: str
+    expires_at: Optional[str]
+    expires_at_iso: Optional[str]
+    days: list[UsageDays]
+
+
+NewWebhook = TypedDict(
+    "NewWebhook",
+    {
+        "id": str,
+        "url": str,
+        "state": Literal["active", "failing", "paused", "disabled"],
+        "reason": Optional[str],
+        "to": Optional[str],
+        "from": Optional[str],
+        "subject": Optional[str],
+        "created_at": str,
+        "created_at_iso": str,
+        "last_delivery_at": Optional[str],
+        "last_delivery_at_iso": Optional[str],
+        "last_message_id": Optional[int],
+        "next_attempt_at": Optional[str],
+        "next_attempt_at_iso": Optional[str],
+        "gap_since": Optional[str],
+        "gap_since_iso": Optional[str],
+        "backlog": Optional[int],
+        "old_secret_until": Optional[str],
+        "old_secret_until_iso": Optional[str],
+        "secret": str,
+    },
+)
+
+
+Webhook = TypedDict(
+    "Webhook",
+    {
+        "id": str,
+        "url": str,
+        "state": Literal["active", "failing", "paused", "disabled"],
+        "reason": Optional[str],
+        "to": Optional[str],
+        "from": Optional[str],
+        "subject": Optional[str],
+        "created_at": str,
+        "created_at_iso": str,
+        "last_delivery_at": Optional[str],
+        "last_delivery_at_iso": Optional[str],
+        "last_message_id": Optional[int],
+        "next_attempt_at": Optional[str],
+        "next_attempt_at_iso": Optional[str],
+        "gap_since": Optional[str],
+        "gap_since_iso": Optional[str],
+        "backlog": Optional[int],
+        "old_secret_until": Optional[str],
+        "old_secret_until_iso": Optional[str],
+    },
+)
+
+
+class Delivery(TypedDict):
+    message_id: int
+    attempt: int
+    status: Optional[int]
+    error: Optional[str]
+    ms: int
+    attempted_at: str
+    attempted_at_iso: str
+
+
+class DeliveryOutcome(TypedDict):
+    status: Optional[int]
+    error: Optional[str]
+    ms: int

@@ -8,17 +8,15 @@ test('docs/api.md matches the routes', async () => {
   await expect(apiMarkdown(documentedRoutes)).toMatchFileSnapshot('../../../docs/api.md')
 })
 
-const PYTHON_PATHS = /^\/(api\/(check-mail|read-mail)|emails)$/
 const CLIENT_PATHS =
-  /^\/(api\/(domains|create-session|check-mail|read-mail|delete-mail|extend-session)|emails|usage|webhooks(\/.*)?)$/
+  /^\/(api\/(domains|create-session|check-mail|read-mail|delete-mail|(extend|update)-session)|emails(\/.*)?|sessions(\/.*)?|usage|webhooks(\/.*)?)$/
+const used = documentedRoutes.filter(({ path }) => CLIENT_PATHS.test(path))
 
 test('clients/js/src/api.ts matches the responses of the routes', async () => {
-  const used = documentedRoutes.filter(({ path }) => CLIENT_PATHS.test(path))
   await expect(apiTypes(used)).toMatchFileSnapshot('../../../clients/js/src/api.ts')
 })
 
 test('clients/python/mayfly_mail/_types.py matches the responses of the routes', async () => {
-  const used = documentedRoutes.filter(({ path }) => PYTHON_PATHS.test(path))
   const file = '../../../clients/python/mayfly_mail/_types.py'
   await expect(pythonTypes(used)).toMatchFileSnapshot(file)
 })
