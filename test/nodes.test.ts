@@ -180,12 +180,21 @@ test('a token replaced at one node ends the streams and waits of the former one 
   const { email = '', token = '' } = created.body as { email?: string; token?: string }
   const stream = await openEventStream(there, token)
   await stream.waitFor(/^id: /m)
+  const other = await createSession(there)
+  const both = await openEventStream(there, [other.token, token])
+  await both.waitFor(/^id: /m)
   const waiting = request(`${there}/api/check-mail?token=${token}&wait=55`)
-  await waitForLongPolls(2, { url: there, headers: BEARER })
+  await waitForLongPolls(4, { url: there, headers: BEARER })
   expect((await post(`${here}/sessions/roll-token`, { email }, 'form', headers)).status).toBe(200)
   await stream.waitForEnd()
   expect(stream.received()).toMatch(/event: end/)
   expect((await waiting).status).toBe(401)
+  await both.waitFor(/event: end\ndata: \{[^}]*"index":1/)
+  await mail(0, { to: email, subject: 'for the new token' })
+  await mail(0, { to: other.email, subject: 'for the other mailbox' })
+  await both.waitFor(/for the other mailbox/)
+  expect(both.received()).not.toMatch(/for the new token/)
+  await both.end()
 })
 
 describe('a client waiting at one node gets mail received by another', () => {

@@ -27,7 +27,7 @@ const LOOKUPS = [
   'readKeyMail',
   'findKey',
 ]
-const MAX_CALLS = 20
+const MAX_CALLS = 30
 const SETTLE_MS = 20
 
 let testServer: TestServer
@@ -72,19 +72,25 @@ afterAll(async () => {
 interface TestMailbox {
   email: string
   token: string
+  /** Token of another one. */
+  other: string
   lastId: number
 }
 
-/** A mailbox of the key with one message. */
-async function mailboxWithMessage(): Promise<TestMailbox> {
+async function createMailbox() {
   const created = await request(`${testServer.url}/api/create-session`, {
     method: 'POST',
     headers: key.headers,
   })
-  const { email, token } = created.body as { email: string; token: string }
+  return created.body as { email: string; token: string }
+}
+
+/** A mailbox of the key with one message. */
+async function mailboxWithMessage(): Promise<TestMailbox> {
+  const [{ email, token }, { token: other }] = [await createMailbox(), await createMailbox()]
   await testServer.mail(email)
   const [message] = await checkMail(testServer.url, token)
-  return { email, token, lastId: message?.id ?? 0 }
+  return { email, token, other, lastId: message?.id ?? 0 }
 }
 
 interface Case {
@@ -97,6 +103,10 @@ interface Case {
 const cases: Record<string, Case> = {
   'a live stream': {
     path: ({ token }) => `/api/events?token=${token}&since_id=0`,
+    complete: /event: message[\s\S]*event: message/,
+  },
+  'a live stream of two mailboxes': {
+    path: ({ token, other }) => `/api/events?tokens=${other},${token}&since_id=0`,
     complete: /event: message[\s\S]*event: message/,
   },
   'check-mail with wait': {

@@ -21,7 +21,7 @@ interface RequestParams {
   path: Params
   query: Params
   body: Params
-  /** Token of the Authorization header. */
+  /** Token of the Authorization header, or several with commas between them. */
   bearer: string | undefined
 }
 
@@ -29,11 +29,13 @@ interface RequestParams {
 export function inputReader<I extends TObject>(schema: I): (given: RequestParams) => Static<I> {
   const required = new Set<string>(schema.required ?? [])
   const fields: [string, ParamSchema][] = Object.entries(schema.properties)
+  const takesSeveral = 'tokens' in schema.properties
 
   return (given) => {
     const input: Record<string, unknown> = {}
+    const bearerName = takesSeveral && given.bearer?.includes(',') ? 'tokens' : 'token'
     for (const [name, field] of fields) {
-      const value = findParam(name, given)
+      const value = findParam(name, given) ?? (name === bearerName ? given.bearer : undefined)
       if (value !== undefined) input[name] = convert(name, field, value)
       else if (required.has(name)) {
         throw new Problem('missing_parameter', `${name}: parameter is missing.`)
@@ -66,13 +68,12 @@ export function ignoredReader(
 }
 
 /** Path before body before query. Empty and null count as missing. */
-function findParam(name: string, { path, query, body, bearer }: RequestParams): unknown {
+function findParam(name: string, { path, query, body }: RequestParams): unknown {
   if (path.has(name)) return path.get(name)
   const inBody = body.get(name)
   if (isPresent(inBody)) return inBody
   const inQuery = query.get(name)
-  if (isPresent(inQuery)) return inQuery
-  return name === 'token' && isPresent(bearer) ? bearer : undefined
+  return isPresent(inQuery) ? inQuery : undefined
 }
 
 function isPresent(value: unknown): boolean {

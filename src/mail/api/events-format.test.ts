@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../../base/problem.ts'
 import type { MailEvent } from '../list/events.ts'
-import { eventStream, formatEvent, retryMs } from './events.ts'
+import type { MergedEvent } from '../list/merged-events.ts'
+import { eventStream, formatEvent, retryMs } from './events-format.ts'
 
 const message = {
   id: 7,
@@ -18,18 +19,15 @@ const message = {
 
 describe('event format', () => {
   test('a message has its id, and line breaks in the subject are escaped', () => {
-    const [event, id, data, ...rest] = formatEvent({
-      kind: 'message',
-      message,
-      resumeAfter: 7,
-    }).split('\n')
+    const formatted = formatEvent({ kind: 'message', message, resumeAfter: 7 }, '7')
+    const [event, id, data, ...rest] = formatted.split('\n')
     expect([event, id, rest]).toStrictEqual(['event: message', 'id: 7', ['', '']])
     expect(JSON.parse(data?.slice('data: '.length) ?? '').subject).toBe(message.subject)
   })
 
   test('an update has the same payload and no id, so the resume position stays', () => {
-    const first = formatEvent({ kind: 'message', message, resumeAfter: 7 })
-    const second = formatEvent({ kind: 'updated', message })
+    const first = formatEvent({ kind: 'message', message, resumeAfter: 7 }, '7')
+    const second = formatEvent({ kind: 'updated', message }, '7')
     expect(second).toBe(first.replace('event: message\nid: 7\n', 'event: updated\n'))
     expect(JSON.parse(second.split('data: ')[1] ?? '').code).toBe('123456')
   })
@@ -40,7 +38,7 @@ describe('event format', () => {
     [{ kind: 'beat' }, ':\n\n'],
   ] as const) {
     test(`${event.kind} is serialized`, () => {
-      expect(formatEvent(event)).toBe(text)
+      expect(formatEvent(event, '7')).toBe(text)
     })
   }
 })
@@ -48,13 +46,13 @@ describe('event format', () => {
 describe('a stream', () => {
   test('requests no more events than its buffer holds', async () => {
     let requested = 0
-    async function* endless(): AsyncGenerator<MailEvent> {
+    async function* endless(): AsyncGenerator<MergedEvent> {
       for (;;) {
         requested += 1
-        yield { kind: 'message', message, resumeAfter: 7 }
+        yield { event: { kind: 'message', message, resumeAfter: 7 }, index: 0 }
       }
     }
-    const stream = Readable.from(eventStream(endless(), { startsAfter: 0, retryMs: 2_000 }), {
+    const stream = Readable.from(eventStream(endless(), { positions: [0], retryMs: 2_000 }), {
       objectMode: false,
       highWaterMark: 1_000,
     })
@@ -65,11 +63,11 @@ describe('a stream', () => {
   })
 
   test('ends with a comment when the server shuts down, and rejects on any other error', async () => {
-    async function* failing(error: Error, events: MailEvent[]): AsyncGenerator<MailEvent> {
-      yield* events
+    async function* failing(error: Error, events: MailEvent[]): AsyncGenerator<MergedEvent> {
+      for (const event of events) yield { event, index: 0 }
       throw error
     }
-    const [start, over] = [{ startsAfter: 5, retryMs: 2_000 }, new Problem('shutting_down', 'x')]
+    const [start, over] = [{ positions: [5], retryMs: 2_000 }, new Problem('shutting_down', 'x')]
     const all = (error: Error, ...events: MailEvent[]) =>
       Array.fromAsync(eventStream(failing(error, events), start))
     const [opening, end] = ['retry: 2000\nid: 5\n\n', ': shutting_down\nretry: 2000\n\n']

@@ -9,9 +9,11 @@ type MailEventsDeps = Pick<MailDeps, 'store' | 'now' | 'codes' | 'steps' | 'mail
 
 export type MailEvent =
   | MailChange
-  | { kind: 'end'; reason: 'expired' | 'deleted' }
+  | { kind: 'end'; reason: EndReason }
   /** Heartbeat. */
   | { kind: 'beat' }
+
+export type EndReason = 'expired' | 'deleted'
 
 type MailChange =
   /** `resumeAfter`: up to where the client need not be told again. */
@@ -97,13 +99,13 @@ async function* mailEvents(stream: EventStream): AsyncGenerator<MailEvent> {
 }
 
 /** How the session ended; undefined if the store is unavailable. Throws any other error. */
-function endReason(error: unknown): 'expired' | 'deleted' | undefined {
+function endReason(error: unknown): EndReason | undefined {
   const reason = error instanceof Problem ? END_REASONS[error.code] : undefined
   if (!reason && !(error instanceof StoreUnavailable)) throw error
   return reason
 }
 
-const END_REASONS: Partial<Record<ProblemCode, 'expired' | 'deleted'>> = {
+export const END_REASONS: Partial<Record<ProblemCode, EndReason>> = {
   session_expired: 'expired',
   invalid_token: 'deleted',
 }

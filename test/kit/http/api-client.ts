@@ -79,14 +79,15 @@ export function emailsOf(response: TestResponse): Email[] {
 // Longer than any test needs.
 const STREAM_MS = 120_000
 
-/** The event stream of a session, and the text received since the last `clear`. */
+/** The event stream of a session, or of several, and the text received since the last `clear`. */
 export async function openEventStream(
   url: string,
-  token: string,
+  token: string | readonly string[],
   headers: Record<string, string> = {},
 ) {
   const signal = AbortSignal.timeout(STREAM_MS)
-  const { body } = await fetch(`${url}/api/events?token=${token}`, { headers, signal })
+  const query = typeof token === 'string' ? `token=${token}` : `tokens=${token}`
+  const { body } = await fetch(`${url}/api/events?${query}`, { headers, signal })
   expect.assert(body)
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let received = ''
