@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { hasErrorCode } from '../src/base/problem.ts'
 import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
 import { statusOf } from './kit/http/status-of.ts'
+import { chargedPaths } from './kit/shop/charged-paths.ts'
 import { openKeyRing } from './kit/shop/keys.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
@@ -31,9 +32,10 @@ test('after a SIGKILL under load no key gets more requests than its plan, and on
   const key = await ring.issue({ requests: PLAN })
 
   const tally = { served: 0, lost: 0, over: false }
-  const url = `${served.url}/emails`
+  const { url } = served
+  const urls = (await chargedPaths(served, await ring.issue())).map((path) => `${url}${path}`)
   const clients = Promise.all(
-    Array.from({ length: CLIENTS }, () => requestUntilUsedUp(url, key.headers, tally)),
+    Array.from({ length: CLIENTS }, () => requestUntilUsedUp(urls, key.headers, tally)),
   ).finally(() => {
     tally.over = true
   })
@@ -57,16 +59,16 @@ test('after a SIGKILL under load no key gets more requests than its plan, and on
   expect(tally.lost, 'the clients were busy').toBeGreaterThan(0)
 })
 
-/** Sends one request after the other, across restarts, until the key is used up or the test is over. */
+/** Requests one URL after the other, across restarts, until the key is used up or the test is over. */
 async function requestUntilUsedUp(
-  url: string,
+  urls: readonly string[],
   headers: Record<string, string>,
   tally: { served: number; lost: number; over: boolean },
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  for (let status = 0; status !== 402 && !tally.over; ) {
+  for (let sent = 0, status = 0; status !== 402 && !tally.over; sent += 1) {
     try {
-      status = await statusOf(url, { headers, agent })
+      status = await statusOf(urls[sent % urls.length] ?? '', { headers, agent })
       if (status === 200) tally.served += 1
       else expect(status).toBe(402)
     } catch (error) {

@@ -107,13 +107,16 @@ describe('charging', () => {
     }
   })
 
-  test('of 60 requests for parts of a message at once, as many are served as the plan has', async () => {
+  test('of 60 requests at once to all endpoints, as many are served as the plan has', async () => {
     const id = await pooled('at-once')
+    const paths = ['', ...PARTS.map((part) => `/${id}${part}`)]
     for (const requests of [1, 20, 59]) {
       const key = await app.ring.issue({ requests })
-      const unknown = Array.from({ length: 20 }, () => read(`/${id - 1}`, key.headers))
+      const unknown = Array.from({ length: 21 }, (_, at) =>
+        read(`/${id - 1}${PARTS[at % PARTS.length]}`, key.headers),
+      )
       const known = Array.from({ length: 60 }, (_, at) =>
-        read(`/${id}${PARTS[at % PARTS.length]}`, key.headers),
+        read(paths[at % paths.length] ?? '', key.headers),
       )
       const statuses = (await Promise.all(known)).map(({ status }) => status)
       expect(Map.groupBy(statuses, (one) => one).get(200)?.length).toBe(requests)
