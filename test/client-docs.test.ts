@@ -13,16 +13,18 @@ import { Script } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stageClient } from '../build/client-packages.ts'
 import { stagePackage } from '../build/npm-package.ts'
-import { type App, startApp } from './kit/app/app.ts'
+import { type ExampleLanguage, exampleOf, PLACEHOLDER } from '../src/http/docs/examples.ts'
+import { documentedRoutes } from '../src/http/routes.ts'
 import { ROOT } from './kit/app/service-process.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
 import { program } from './kit/programs/programs.ts'
 import { freePort } from './kit/programs/server-process.ts'
+import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 import { waitUntil } from './kit/wait-until.ts'
 
-// The examples of docs/clients.md as they stand there, in a folder with nothing else but the packages that they name. The one for
-// pytest: client-python.test.ts.
+// The examples of docs/clients.md and /docs as they stand there, in a folder with nothing else but the packages that they name. The
+// one for pytest: client-python.test.ts.
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
@@ -36,7 +38,7 @@ const examples = new Map(
     code,
   ]),
 )
-let app: App
+let app: AppWithKeys
 
 beforeAll(async () => {
   // The parser runs as another user.
@@ -45,7 +47,7 @@ beforeAll(async () => {
   stagePackage(join(packages, '@mayfly-mail/mayfly'))
   stageClient(join(packages, '@mayfly-mail/client'))
   for (const name of ['@playwright/test', 'better-sqlite3', 'nodemailer', 'vitest']) link(name)
-  app = await startApp()
+  app = await startAppWithKeys({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
 }, 120_000)
 afterAll(async () => {
   await app.stop()
@@ -184,3 +186,90 @@ test('the program prints what arrives and stops at the first code', async () => 
   const { status, output } = await ended
   expect([status, output]).toStrictEqual([0, `${email}\nann@sender.test: Hello\n`])
 })
+
+/** Runs all files that follow, one after the other; an example must not take the rest with it. */
+const RUNNERS: Record<ExampleLanguage, { file: string; text: string; command: () => string[] }> = {
+  curl: {
+    file: 'run.sh',
+    text: 'for file; do echo; echo "# $file"; bash -e "$file" || exit; done',
+    command: () => ['bash'],
+  },
+  javascript: {
+    file: 'run.mjs',
+    text: `for (const file of process.argv.slice(2)) { console.log('#', file); await import(file) }`,
+    command: () => [process.execPath],
+  },
+  python: {
+    file: 'run.py',
+    text: 'import runpy, sys\nfor file in sys.argv[1:]:\n    print("#", file, flush=True)\n    runpy.run_path(file)',
+    command: () => [program('python3')],
+  },
+}
+
+const MAIL = `From: hello@shop.example\r
+Subject: Your code\r
+Content-Type: multipart/mixed; boundary=b\r
+\r
+--b\r
+\r
+Your code is 493027.\r
+--b\r
+Content-Disposition: attachment; filename=a.txt\r
+\r
+Attached.\r
+--b--\r
+`
+
+for (const language of ['curl', 'javascript', 'python'] as const) {
+  test(`the examples of /docs in ${language} run`, async () => {
+    const { file: runner, text, command } = RUNNERS[language]
+    writeFileSync(join(folder.path, runner), text)
+    const files: string[] = []
+    for (const route of documentedRoutes) {
+      const call = `${route.method} ${route.path}`
+      // A stream that curl does not end.
+      if (language === 'curl' && call === 'GET /api/events') continue
+      const example = exampleOf(route, app.url)?.[language]
+      if (!example) continue
+      const extension = runner.replace('run', '')
+      const file = join(folder.path, `${call.replace(/[^\w]+/g, '-')}${extension}`)
+      const code = await withOwnValues(example, call.includes('/webhooks'))
+      writeFileSync(file, code.replace('curl ', `${program('curl')} -fsS `))
+      files.push(file)
+    }
+    const [executable = '', ...rest] = command()
+    const { status, output } = await run(executable, [...rest, runner, ...files], {
+      PYTHONPATH: join(ROOT, 'clients/python'),
+      PYTHONDONTWRITEBYTECODE: '1',
+    })
+    expect(status, output).toBe(0)
+    expect(output.match(/^# /gm)?.length, output).toBe(files.length)
+  })
+}
+
+// A name would be looked up.
+const NO_RECEIVER = 'http://127.0.0.1:9/hook'
+
+/** A mailbox with a mail, a key that may read it, and a webhook of the key. */
+async function withOwnValues(example: string, isOfWebhook: boolean): Promise<string> {
+  const key = await app.ring.issue()
+  const { email, token } = await app.session({}, key.headers)
+  expect(await app.mail(email, MAIL)).toBe(250)
+  const listed = await fetch(`${app.url}/api/check-mail?token=${token}`)
+  const { messages } = (await listed.json()) as { messages: { id: number }[] }
+  const values: Record<string, string> = {
+    TOKEN: token,
+    ADDRESS: email,
+    KEY: key.secret,
+    ID: isOfWebhook ? await createWebhook(key.headers) : String(messages[0]?.id),
+  }
+  return example
+    .replaceAll(RegExp(PLACEHOLDER, 'g'), (name) => values[name] ?? name)
+    .replace('https://example.com/hook', NO_RECEIVER)
+}
+
+async function createWebhook(headers: Record<string, string>): Promise<string> {
+  const body = new URLSearchParams({ url: NO_RECEIVER })
+  const created = await fetch(`${app.url}/webhooks`, { method: 'POST', headers, body })
+  return ((await created.json()) as { webhook: { id: string } }).webhook.id
+}

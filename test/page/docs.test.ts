@@ -64,7 +64,7 @@ async function assertInSight(contents: Locator): Promise<void> {
 /** Commands scroll in their box: no line is broken, and the page is not wider than the screen. */
 async function assertUnbroken(page: Page): Promise<void> {
   const commands =
-    (await page.evaluate(`[...document.querySelectorAll('pre:not(.sample) > code')].map((code) => {
+    (await page.evaluate(`[...document.querySelectorAll('pre:not(.sample) > code')].filter((code) => code.checkVisibility()).map((code) => {
     const range = document.createRange()
     range.selectNodeContents(code)
     const rows = new Set([...range.getClientRects()].map(({ y }) => Math.round(y)))
@@ -80,11 +80,15 @@ async function assertComplete(page: Page): Promise<void> {
   expect(await page.getByRole('heading', { name: 'First steps' }).isVisible()).toBeTruthy()
   expect(await page.getByRole('heading', { name: 'Read mail with a key' }).isVisible()).toBeTruthy()
   expect(await page.getByRole('button').count()).toBe(0)
+  const example = page.locator('#create-session .example')
+  await example.getByRole('radio', { name: 'Python' }).check()
+  expect(await example.getByText('mayfly.create_mailbox(').isVisible()).toBeTruthy()
+  expect(await example.getByText('mayfly.createMailbox(').isVisible()).toBeFalsy()
 }
 
 /** Where some elements of the whole page are. */
 async function boxesOf(page: Page) {
-  const places = ['h1', '#create-session', '#emails', '#errors']
+  const places = ['h1', '#create-session', '#list-emails', '#errors']
   return await Promise.all(places.map((place) => page.locator(place).boundingBox()))
 }
 
@@ -104,7 +108,7 @@ test('every sample has a button that copies it; the console shows errors unchang
   await first?.getByRole('button', { name: 'Copy' }).click()
   await first?.getByRole('button', { name: 'Copied' }).waitFor()
   const copied = await page.evaluate('navigator.clipboard.readText()')
-  expect(copied).toBe(`curl -X POST ${app().url}/api/create-session`)
+  expect(copied).toContain(`\ncurl -X POST ${app().url}/api/create-session\n`)
   expect(await page.locator('pre').count()).toBe(await page.locator('.copyable button').count())
 
   const form = await tryCall(page, 'POST /api/create-session')
@@ -199,6 +203,39 @@ test('the console shows the events of a stream, stops it, reports its end, sends
   })
   await form.getByText('Stream ended').waitFor()
   expect((await form.getByRole('log').textContent()) ?? '').toMatch(/event: end/)
+})
+
+test('a language chosen for one example is that of all, also after a reload, and the page does not jump; token and address of the inbox are filled in, masked but copied in full', async () => {
+  const { email, token } = await app().session()
+  const permissions = ['clipboard-read', 'clipboard-write']
+  const page = await visit('/favicon.svg', { viewport: DESKTOP, permissions })
+  await storeMailboxes(page, [{ email, token }])
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(`${request.url()} ${request.postData()}`))
+  await page.goto(`${app().url}/docs`)
+  const check = page.locator('#check-mail .example')
+  await check.getByRole('button', { name: 'Copy' }).first().waitFor()
+  await check.scrollIntoViewIfNeeded()
+  const { y: before } = (await check.boundingBox()) ?? {}
+  // As the arrow keys do.
+  await check.getByRole('radio', { name: 'curl' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  expect(await check.getByText('mailbox.wait_for_code(').isVisible()).toBeTruthy()
+  expect((await check.boundingBox())?.y).toBeCloseTo(before ?? 0, 0)
+
+  await page.reload()
+  const emails = page.locator('#list-emails .example')
+  await emails.getByText('in mayfly.emails(').waitFor()
+  expect(await emails.textContent()).toContain(`to="${email}"`)
+  expect(await check.textContent()).not.toContain(token)
+  await check.getByRole('button', { name: 'Copy' }).click()
+  await check.getByRole('button', { name: 'Copied' }).waitFor()
+  const copied = await page.evaluate('navigator.clipboard.readText()')
+  expect(copied).toContain(`.open_mailbox("${token}")\n`)
+  expect(requests.filter((text) => text.includes(token) || text.includes(email))).toStrictEqual([])
+  const served = await (await fetch(`${app().url}/docs`)).text()
+  expect(served).toContain('<var>TOKEN</var>')
 })
 
 // Contains characters not allowed in a header, so it cannot be sent to the server.

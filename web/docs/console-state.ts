@@ -1,4 +1,6 @@
 import { signal } from '@preact/signals'
+import { isExpired, type Mailbox } from '../address/mailbox.ts'
+import { currentMailbox } from '../address/mailboxes.ts'
 import { storedKey, storeKey } from '../key/key-state.ts'
 import { tabStore } from '../site/storage.ts'
 import { type ApiRequest, type Operation, requestOf } from './request.ts'
@@ -80,4 +82,10 @@ export function setSecret(opens: Operation['auth'], secret: string): void {
   if (opens !== 'token') return
   sessionToken.value = secret
   tabStore.set('token', secret === '' ? undefined : secret)
+}
+
+/** The mailbox of the inbox, unless it has expired. */
+export function inboxMailbox(): Mailbox | undefined {
+  const mailbox = currentMailbox.value
+  return mailbox && !isExpired(mailbox, Date.now()) ? mailbox : undefined
 }

@@ -5,15 +5,16 @@ import type { Catalogue } from '../../src/shared/translate.ts'
 import { SecretSample } from '../key/secrets.tsx'
 import { errorText, requestJson } from '../site/api-client.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
-import { CopyButton } from '../site/copy-button.tsx'
 import { ConfirmDialog } from '../site/dialog.tsx'
 import { language, t } from '../site/i18n.ts'
 import { enhancePage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
 import { type ConsoleState, createConsoleState, getSecret } from './console-state.ts'
+import { addCopyButtons, shareChoice } from './examples.tsx'
 import { CredentialField, ParameterField } from './fields.tsx'
 import { type ApiDocument, curlCommand, type Operation, operationOf } from './request.ts'
 import { ResponseView } from './response.tsx'
+import '../site/tabs.css'
 import './docs.css'
 import './console.css'
 
@@ -159,22 +160,8 @@ function OpenedConsole({ call }: { call: string }) {
 
 setTitle('site_docs')
 await enhancePage('docs')
-for (const sample of document.querySelectorAll<HTMLElement>('.docs main pre')) {
-  const box = document.createElement('div')
-  box.className = 'copyable'
-  const corner = document.createElement('div')
-  sample.replaceWith(box)
-  box.append(sample, corner)
-  render(
-    <CopyButton
-      isIcon
-      class="quiet icon"
-      text={sample.textContent ?? ''}
-      textRef={{ current: sample }}
-    />,
-    corner,
-  )
-}
+shareChoice()
+addCopyButtons()
 for (const place of document.querySelectorAll<HTMLElement>('[data-call]')) {
   render(<TryIt call={place.dataset['call'] ?? ''} />, place)
 }

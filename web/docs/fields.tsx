@@ -1,9 +1,7 @@
 import type { Catalogue } from '../../src/shared/translate.ts'
-import { isExpired, type Mailbox } from '../address/mailbox.ts'
-import { currentMailbox } from '../address/mailboxes.ts'
 import { Button, Field, Select, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { type ConsoleState, getSecret, setSecret } from './console-state.ts'
+import { type ConsoleState, getSecret, inboxMailbox, setSecret } from './console-state.ts'
 import type { Operation, Parameter } from './request.ts'
 
 type Credential = NonNullable<Operation['auth']>
@@ -17,6 +15,7 @@ const CREDENTIAL_LABELS: Record<Credential, keyof Catalogue> = {
 /** The token or key, shared by all consoles. */
 export function CredentialField({ id, opens }: { id: string; opens: Credential }) {
   const mailbox = opens === 'token' ? inboxMailbox() : undefined
+  const isUsed = mailbox?.token === getSecret('token')
   return (
     <Field id={id} label={t(CREDENTIAL_LABELS[opens])}>
       <div class="row">
@@ -28,7 +27,7 @@ export function CredentialField({ id, opens }: { id: string; opens: Credential }
           value={getSecret(opens)}
           onInput={({ currentTarget }) => setSecret(opens, currentTarget.value)}
         />
-        {mailbox && (
+        {mailbox && !isUsed && (
           <Button class="plain" onClick={() => setSecret('token', mailbox.token)}>
             {t('docs_use_inbox', { email: mailbox.email })}
           </Button>
@@ -41,13 +40,6 @@ export function CredentialField({ id, opens }: { id: string; opens: Credential }
       )}
     </Field>
   )
-}
-
-/** The mailbox of the inbox, unless it has expired or is already in use. */
-function inboxMailbox(): Mailbox | undefined {
-  const mailbox = currentMailbox.value
-  if (!mailbox || isExpired(mailbox, Date.now())) return undefined
-  return mailbox.token === getSecret('token') ? undefined : mailbox
 }
 
 interface ParameterProps {

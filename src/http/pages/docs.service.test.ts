@@ -219,6 +219,13 @@ describe('/docs', () => {
       expect(consoles).toStrictEqual(calls)
     })
 
+    test('has an example with a choice of languages for each operation that a client has a method for', async () => {
+      const { text } = await request(`${app.url}/docs`)
+      const values = [...text.matchAll(/name="example-create-session" value="(\w+)"/g)]
+      expect(values.map(([, value]) => value)).toStrictEqual(['curl', 'javascript', 'python'])
+      expect(text).toContain(`new Mayfly({ url: &#39;${app.url}&#39;, apiKey: &#39;<var>KEY</var>`)
+    })
+
     test('the table of contents lists every section, on phones and wide screens', async () => {
       const { text } = await request(`${app.url}/docs`)
       const links = [...text.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id)

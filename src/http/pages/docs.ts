@@ -1,4 +1,12 @@
 import { Type } from 'typebox'
+import {
+  EXAMPLE_LANGUAGES,
+  type Example,
+  type ExampleLanguage,
+  exampleOf,
+  firstSteps,
+  PLACEHOLDER,
+} from '../docs/examples.ts'
 import { openapi, type SentEvent } from '../docs/openapi.ts'
 import { parameterRows, problemRows, sampleText } from '../docs/schema-text.ts'
 import { problemStatus } from '../server/problem-response.ts'
@@ -14,9 +22,9 @@ ${tableOfContents(routes)}
 <main id="main">
 <h1>Mayfly API</h1>
 <p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
-${firstSteps(site)}
+${start(site)}
 ${requestRules()}
-${routes.map(section)}
+${routes.map((route) => section(route, site))}
 ${errors()}
 </main>
 </div>`
@@ -55,24 +63,39 @@ function groupOf({ path, api }: Route): string {
   return path.startsWith('/api/') ? 'Mailboxes' : 'Operations'
 }
 
-function firstSteps(baseUrl: string): Markup {
-  const step = (text: Markup, command: string) => html`<p class="step">${text}</p>
-<pre tabindex="0"><code>${command}</code></pre>
-`
+function start(site: string): Markup {
   return html`<section id="first-steps" aria-labelledby="first-steps-title">
 <h2 id="first-steps-title">First steps</h2>
-${[
-  step(html`Create an address and its token:`, `curl -X POST ${baseUrl}/api/create-session`),
-  step(
-    html`List messages; add <code>&amp;wait=30</code> to wait for the next one:`,
-    `curl '${baseUrl}/api/check-mail?token=TOKEN'`,
-  ),
-  step(html`Read a message:`, `curl '${baseUrl}/api/read-mail?token=TOKEN&id=ID'`),
-  step(
-    html`Stream events as they happen:`,
-    `curl -N -H 'Authorization: Bearer TOKEN' ${baseUrl}/api/events`,
-  ),
-]}</section>`
+<p>Create an address, wait for mail and read it. The examples in JavaScript and Python use the clients <code>@mayfly-mail/client</code> and <code>mayfly-mail</code>.</p>
+${tabs('first-steps', firstSteps(site))}
+<p class="soft"><code>TOKEN</code>, <code>ADDRESS</code>, <code>KEY</code> and <code>ID</code> stand for your own values. If a mailbox or a key is in use in this browser, the page fills in its values for you. It does not send them to the server.</p></section>`
+}
+
+/** Radio buttons, so that they work without a script, which makes them one choice for the whole page. */
+function tabs(id: string, example: Example): Markup {
+  const all = Object.entries(example) as [ExampleLanguage, string][]
+  const blocks = all.map(
+    ([language, text]) =>
+      html`<div class="copyable ${language}"><pre tabindex="0"><code>${withPlaces(text)}</code></pre></div>\n`,
+  )
+  if (all.length === 1) return html`<div class="example">${blocks}</div>`
+  const choice = ([language]: (typeof all)[number], at: number) =>
+    html`<label><input type="radio" name="example-${id}" value="${language}"${at === 0 ? html` checked` : html``}>${EXAMPLE_LANGUAGES[language]}</label>`
+  return html`<fieldset class="example">
+<legend class="unseen">Example</legend>
+<div class="tabs">${all.map(choice)}</div>
+${blocks}</fieldset>`
+}
+
+/** Each placeholder is an element, which the script finds. */
+function withPlaces(text: string): Markup[] {
+  return text
+    .split(PLACEHOLDER)
+    .map((part, at) => (at % 2 === 0 ? html`${part}` : html`<var>${part}</var>`))
+}
+
+function sample(text: string): Markup {
+  return html`<div class="copyable"><pre class="sample"><code>${text}</code></pre></div>`
 }
 
 function requestRules(): Markup {
@@ -86,13 +109,14 @@ function requestRules(): Markup {
 </ul></section>`
 }
 
-function section(route: Route): Markup {
+function section(route: Route, site: string): Markup {
   const id = routeName(route)
+  const example = exampleOf(route, site)
   return html`<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${route.title}</h2>
 <p class="call"><span class="method ${route.method.toLowerCase()}">${route.method}</span> <code>${route.path}</code></p>
 ${route.rawBody ? html`` : html`<div data-call="${route.method} ${route.path}"></div>`}
-${route.description.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${parameterTable(route)}
+${route.description.split('\n\n').map((text) => html`<p>${text}</p>\n`)}${example ? tabs(id, example) : html``}${parameterTable(route)}
 ${responses(route)}
 </section>
 `
@@ -112,9 +136,9 @@ function responses(route: Route): Markup {
   const kind = typeof route.output === 'string' ? route.output : 'JSON, see below'
   const unchanged = route.conditional ? [[html`304`, html`Unchanged since that ETag.`]] : []
   const refused = problemRows(route).map(([status, codes]) => statusRow(status, codes))
-  const sample = sampleText(route)
+  const text = sampleText(route)
   return html`${table(['Status', 'Response'], [[html`200`, html`${kind}`], ...unchanged, ...refused])}
-${sample === undefined ? html`` : html`<pre class="sample"><code>${sample}</code></pre>`}`
+${text === undefined ? html`` : sample(text)}`
 }
 
 function statusRow(status: number, codes: readonly string[]): Markup[] {
@@ -133,7 +157,7 @@ function errors(): Markup {
   )
   return html`<section id="errors" aria-labelledby="errors-title"><h2 id="errors-title">Errors</h2>
 <p>Errors are JSON. <code>code</code> is stable; <code>message</code> is for humans. With 429 and 503, the <code>Retry-After</code> header says when to retry.</p>
-<pre class="sample"><code>${JSON.stringify(REFUSAL, undefined, 2)}</code></pre>
+${sample(JSON.stringify(REFUSAL, undefined, 2))}
 ${table(['Status', 'Codes'], rows)}</section>`
 }
 

@@ -11,7 +11,7 @@ export function policyFault(text: string): string | undefined {
     (path) => !/^\/(assets\/[\w.-]+|favicon\.svg|icons\/[\w.-]+|manifest\.webmanifest)$/.test(path),
   )
   if (foreign !== undefined) return foreign
-  return /<script(?![^>]* src=)[^>]*>|<style|<img|<iframe|<base|@import|url\(| style=| on\w+=/i.exec(
+  return /<script(?![^>]* src=)[^>]*>|<style|<img|<iframe|<base|@import|url\(|<[^>]* (?:style|on\w+)=/i.exec(
     text,
   )?.[0]
 }
