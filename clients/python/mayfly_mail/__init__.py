@@ -1,22 +1,58 @@
 """Client for Mayfly, a service for disposable mailboxes. Parameters and fields have the names of its HTTP API, but `from_` for `from`."""
 
-from ._async import AsyncMailbox, AsyncMayfly
-from ._client import Email, EmailPage, Mayfly
-from ._mailbox import CodeAndLink, DeletedEvent, EndEvent, Mailbox, MailEvent, MessageEvent
+from ._async import AsyncMailbox, AsyncMayfly, AsyncSessions, AsyncWebhooks
+from ._client import Email, EmailPage, EmailRef, Mayfly
+from ._mailbox import CodeAndLink, DeletedEvent, EndEvent, Mailbox, MailEvent, MessageEvent, MessageRef
 from ._request import MayflyError, MayflyTimeoutError
-from ._types import Attachment, Code, Link, Message, MessageSummary, NamedAddress
+from ._sessions import SessionPage, Sessions
+from ._types import (
+    AddressRules,
+    Attachment,
+    Code,
+    Delivery,
+    DeliveryOutcome,
+    Domain,
+    Domains,
+    EmailAttachment,
+    GmailAccount,
+    Header,
+    KeySession,
+    Link,
+    Message,
+    MessageSummary,
+    NamedAddress,
+    NewWebhook,
+    SenderChecks,
+    SessionSettings,
+    Usage,
+    Webhook,
+    WholeEmail,
+)
 from ._webhook import MessageReceived, MessageReceivedData, WebhookEvent, WebhookTest, WebhookTestData, verify_webhook
+from ._webhooks import RolledSecret, Webhooks
 
 __all__ = [
+    "AddressRules",
     "AsyncMailbox",
     "AsyncMayfly",
+    "AsyncSessions",
+    "AsyncWebhooks",
     "Attachment",
     "Code",
     "CodeAndLink",
     "DeletedEvent",
+    "Delivery",
+    "DeliveryOutcome",
+    "Domain",
+    "Domains",
     "Email",
+    "EmailAttachment",
     "EmailPage",
+    "EmailRef",
     "EndEvent",
+    "GmailAccount",
+    "Header",
+    "KeySession",
     "Link",
     "MailEvent",
     "Mailbox",
@@ -27,10 +63,21 @@ __all__ = [
     "MessageEvent",
     "MessageReceived",
     "MessageReceivedData",
+    "MessageRef",
     "MessageSummary",
     "NamedAddress",
+    "NewWebhook",
+    "RolledSecret",
+    "SenderChecks",
+    "SessionPage",
+    "SessionSettings",
+    "Sessions",
+    "Usage",
+    "Webhook",
     "WebhookEvent",
     "WebhookTest",
     "WebhookTestData",
+    "Webhooks",
+    "WholeEmail",
     "verify_webhook",
 ]

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from datetime import datetime
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from ._client import EmailPage, Mayfly
-from ._mailbox import CodeAndLink, LinkKind, Mailbox, MailEvent, Position
+from ._client import Mayfly
+from ._mailbox import Mailbox, MailEvent, Position
 from ._request import MayflyError, abandoned
-from ._types import Message, MessageSummary
+from ._sessions import Sessions
+from ._webhooks import Webhooks
+
+if TYPE_CHECKING:
+    # Newer than Python 3.9; type checkers know it without the package.
+    from typing_extensions import Concatenate, ParamSpec
+
+    _P = ParamSpec("_P")
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
+_Sync = TypeVar("_Sync")
 
 
 async def _in_thread(call: Callable[[], _T]) -> _T:
@@ -29,92 +39,63 @@ async def _in_thread(call: Callable[[], _T]) -> _T:
         abandoned.reset(token)
 
 
-class AsyncMayfly:
-    """A Mayfly service, for asyncio. Methods are those of `Mayfly`."""
-
-    def __init__(self, url: str, api_key: str | None = None) -> None:
-        self._mayfly = Mayfly(url, api_key)
-
-    async def create_mailbox(
-        self,
-        *,
-        prefix: str | None = None,
-        domain: str | None = None,
-        domain_id: int | None = None,
-        ttl: int | None = None,
-        only_from: Sequence[str] | None = None,
-        max_messages: int | None = None,
-        label: str | None = None,
-        use_gmail: bool | None = None,
-        gmail_auto: bool | None = None,
-        gmail_id: int | None = None,
-        timeout: float = 30,
-    ) -> AsyncMailbox:
-        create = self._mayfly.create_mailbox
-        mailbox = await _in_thread(
-            lambda: create(
-                prefix=prefix,
-                domain=domain,
-                domain_id=domain_id,
-                ttl=ttl,
-                only_from=only_from,
-                max_messages=max_messages,
-                label=label,
-                use_gmail=use_gmail,
-                gmail_auto=gmail_auto,
-                gmail_id=gmail_id,
-                timeout=timeout,
-            )
-        )
-        return AsyncMailbox(mailbox)
-
-    async def open_mailbox(self, token: str, *, timeout: float = 30) -> AsyncMailbox:
-        return AsyncMailbox(await _in_thread(lambda: self._mayfly.open_mailbox(token, timeout=timeout)))
-
-    async def emails(
-        self,
-        *,
-        to: str | None = None,
-        from_: str | None = None,
-        subject: str | None = None,
-        since_id: int | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-        wait: int | None = None,
-        timeout: float | None = None,
-    ) -> EmailPage:
-        emails = self._mayfly.emails
-        return await _in_thread(
-            lambda: emails(
-                to=to,
-                from_=from_,
-                subject=subject,
-                since_id=since_id,
-                limit=limit,
-                cursor=cursor,
-                wait=wait,
-                timeout=timeout,
-            )
-        )
+class _Async(Generic[_Sync]):
+    def __init__(self, sync: _Sync) -> None:
+        self._sync = sync
 
 
-class AsyncMailbox:
+def _coroutine(
+    method: Callable[Concatenate[_Sync, _P], _T],
+) -> Callable[Concatenate[_Async[_Sync], _P], Coroutine[Any, Any, _T]]:
+    """The method with the same parameters. Type checkers infer it only for names that are Final."""
+
+    @functools.wraps(method)
+    async def run(self: _Async[_Sync], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await _in_thread(lambda: method(self._sync, *args, **kwargs))
+
+    return run
+
+
+def _converted(
+    method: Callable[Concatenate[_Sync, _P], _T], convert: Callable[[_T], _R]
+) -> Callable[Concatenate[_Async[_Sync], _P], Coroutine[Any, Any, _R]]:
+    @functools.wraps(method)
+    async def run(self: _Async[_Sync], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return convert(await _in_thread(lambda: method(self._sync, *args, **kwargs)))
+
+    return run
+
+
+class AsyncMailbox(_Async[Mailbox]):
     """Use `create_mailbox` or `open_mailbox` of `AsyncMayfly`. Methods are those of `Mailbox`; with `async with`, it ends with the block."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
-        self._mailbox = mailbox
+    wait_for_message: Final = _coroutine(Mailbox.wait_for_message)
+    wait_for_code: Final = _coroutine(Mailbox.wait_for_code)
+    wait_for_link: Final = _coroutine(Mailbox.wait_for_link)
+    wait_for_code_and_link: Final = _coroutine(Mailbox.wait_for_code_and_link)
+    expect_no_message: Final = _coroutine(Mailbox.expect_no_message)
+    messages: Final = _coroutine(Mailbox.messages)
+    read: Final = _coroutine(Mailbox.read)
+    headers: Final = _coroutine(Mailbox.headers)
+    raw: Final = _coroutine(Mailbox.raw)
+    attachment: Final = _coroutine(Mailbox.attachment)
+    delete: Final = _coroutine(Mailbox.delete)
+    settings: Final = _coroutine(Mailbox.settings)
+    update: Final = _coroutine(Mailbox.update)
+    extend: Final = _coroutine(Mailbox.extend)
+    end: Final = _coroutine(Mailbox.end)
 
     @property
     def email(self) -> str:
-        return self._mailbox.email
+        return self._sync.email
 
     @property
     def token(self) -> str:
-        return self._mailbox.token
+        return self._sync.token
 
     @property
     def expires_at(self) -> datetime:
-        return self._mailbox.expires_at
+        return self._sync.expires_at
 
     async def __aenter__(self) -> AsyncMailbox:
         return self
@@ -129,89 +110,18 @@ class AsyncMailbox:
             if failure.status != 401:
                 raise
 
-    async def wait_for_message(
-        self, *, from_: str | None = None, subject: str | None = None, timeout: float = 30
-    ) -> Message:
-        wait = self._mailbox.wait_for_message
-        return await _in_thread(lambda: wait(from_=from_, subject=subject, timeout=timeout))
-
-    async def wait_for_code(
-        self, *, from_: str | None = None, subject: str | None = None, timeout: float = 30
-    ) -> str:
-        wait = self._mailbox.wait_for_code
-        return await _in_thread(lambda: wait(from_=from_, subject=subject, timeout=timeout))
-
-    async def wait_for_link(
-        self,
-        *,
-        from_: str | None = None,
-        subject: str | None = None,
-        kind: LinkKind | None = None,
-        timeout: float = 30,
-    ) -> str:
-        wait = self._mailbox.wait_for_link
-        return await _in_thread(lambda: wait(from_=from_, subject=subject, kind=kind, timeout=timeout))
-
-    async def wait_for_code_and_link(
-        self,
-        *,
-        from_: str | None = None,
-        subject: str | None = None,
-        kind: LinkKind | None = None,
-        timeout: float = 30,
-    ) -> CodeAndLink:
-        wait = self._mailbox.wait_for_code_and_link
-        return await _in_thread(lambda: wait(from_=from_, subject=subject, kind=kind, timeout=timeout))
-
-    async def expect_no_message(
-        self, *, from_: str | None = None, subject: str | None = None, timeout: float = 5
-    ) -> None:
-        expect = self._mailbox.expect_no_message
-        await _in_thread(lambda: expect(from_=from_, subject=subject, timeout=timeout))
-
-    async def messages(
-        self,
-        *,
-        from_: str | None = None,
-        subject: str | None = None,
-        has_code: bool | None = None,
-        q: str | None = None,
-        since_id: int | None = None,
-        limit: int | None = None,
-        timeout: float = 30,
-    ) -> list[MessageSummary]:
-        messages = self._mailbox.messages
-        return await _in_thread(
-            lambda: messages(
-                from_=from_,
-                subject=subject,
-                has_code=has_code,
-                q=q,
-                since_id=since_id,
-                limit=limit,
-                timeout=timeout,
-            )
-        )
-
-    async def read(self, message: int | MessageSummary | Message, *, timeout: float = 30) -> Message:
-        return await _in_thread(lambda: self._mailbox.read(message, timeout=timeout))
-
-    async def attachment(
-        self, message: int | MessageSummary | Message, index: int, *, timeout: float = 30
-    ) -> bytes:
-        return await _in_thread(lambda: self._mailbox.attachment(message, index, timeout=timeout))
-
     async def events(
         self,
         *,
         from_: str | None = None,
         subject: str | None = None,
         has_code: bool | None = None,
+        has_link: bool | None = None,
         since_id: int | None = None,
     ) -> AsyncGenerator[MailEvent, None]:
         position = Position(since_id)
-        params = {"from_": from_, "subject": subject, "has_code": has_code}
-        events = self._mailbox._events(params, position)
+        params = {"from_": from_, "subject": subject, "has_code": has_code, "has_link": has_link}
+        events = self._sync._events(params, position)
         try:
             while True:
                 event = await _in_thread(lambda: next(events, None))
@@ -221,8 +131,43 @@ class AsyncMailbox:
         finally:
             position.close()
 
-    async def extend(self, *, ttl: int | None = None, timeout: float = 30) -> None:
-        await _in_thread(lambda: self._mailbox.extend(ttl=ttl, timeout=timeout))
 
-    async def end(self, *, timeout: float = 30) -> None:
-        await _in_thread(lambda: self._mailbox.end(timeout=timeout))
+class AsyncSessions(_Async[Sessions]):
+    """Use `sessions` of an `AsyncMayfly`. Methods are those of `Sessions`."""
+
+    list: Final = _coroutine(Sessions.list)
+    end: Final = _coroutine(Sessions.end)
+    roll_token: Final = _converted(Sessions.roll_token, AsyncMailbox)
+
+
+class AsyncWebhooks(_Async[Webhooks]):
+    """Use `webhooks` of an `AsyncMayfly`. Methods are those of `Webhooks`."""
+
+    create: Final = _coroutine(Webhooks.create)
+    list: Final = _coroutine(Webhooks.list)
+    read: Final = _coroutine(Webhooks.read)
+    update: Final = _coroutine(Webhooks.update)
+    deliveries: Final = _coroutine(Webhooks.deliveries)
+    test: Final = _coroutine(Webhooks.test)
+    replay: Final = _coroutine(Webhooks.replay)
+    roll_secret: Final = _coroutine(Webhooks.roll_secret)
+    enable: Final = _coroutine(Webhooks.enable)
+    delete: Final = _coroutine(Webhooks.delete)
+
+
+class AsyncMayfly(_Async[Mayfly]):
+    """A Mayfly service, for asyncio. Methods are those of `Mayfly`."""
+
+    create_mailbox: Final = _converted(Mayfly.create_mailbox, AsyncMailbox)
+    open_mailbox: Final = _converted(Mayfly.open_mailbox, AsyncMailbox)
+    domains: Final = _coroutine(Mayfly.domains)
+    usage: Final = _coroutine(Mayfly.usage)
+    emails: Final = _coroutine(Mayfly.emails)
+    read_email: Final = _coroutine(Mayfly.read_email)
+    raw_email: Final = _coroutine(Mayfly.raw_email)
+    email_attachment: Final = _coroutine(Mayfly.email_attachment)
+
+    def __init__(self, url: str, api_key: str | None = None) -> None:
+        super().__init__(Mayfly(url, api_key))
+        self.sessions: AsyncSessions = AsyncSessions(self._sync.sessions)
+        self.webhooks: AsyncWebhooks = AsyncWebhooks(self._sync.webhooks)

@@ -5,18 +5,18 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Optional, TypedDict, TypeVar, Union
 
 from ._request import Connection, Deadline, MayflyError, MayflyTimeoutError, Params
-from ._types import Message, MessageSummary
+from ._types import Header, Message, MessageSummary, SessionSettings
 
 # Of one long poll; the server allows 55 s.
 _MAX_WAIT = 50
 # After that, also older messages that were parsed meanwhile are found.
-_MAX_CODE_WAIT = 5
+_MAX_PARSE_WAIT = 5
 _LIST_LIMIT = 500
 _FINAL_CHECK = 10
 # The server sends a heartbeat every 15 s.
@@ -24,6 +24,8 @@ _SILENCE = 45
 _LINK_KINDS = ("verify", "sign_in", "reset")
 _PASSING = (0, 429, 502, 503, 504)
 
+#: A message by its id, or as it was listed or read.
+MessageRef = Union[int, MessageSummary, Message]
 LinkKind = Literal["verify", "sign_in", "reset", "unsubscribe", "other"]
 _T = TypeVar("_T")
 
@@ -132,7 +134,8 @@ class Mailbox:
         def pick(summary: MessageSummary, deadline: Deadline) -> str | None:
             return _link(self._read(summary, deadline), kind)
 
-        return self._next("message with a link", timeout, {"from_": from_, "subject": subject}, pick)
+        wanted: Params = {"from_": from_, "subject": subject, "has_link": _is_default(kind)}
+        return self._next("message with a link", timeout, wanted, pick)
 
     def wait_for_code_and_link(
         self,
@@ -148,7 +151,7 @@ class Mailbox:
             code, link = summary["code"], _link(self._read(summary, deadline), kind)
             return CodeAndLink(code, link) if code and link else None
 
-        wanted: Params = {"from_": from_, "subject": subject, "has_code": True}
+        wanted: Params = {"from_": from_, "subject": subject, "has_code": True, "has_link": _is_default(kind)}
         return self._next("message with a code and a link", timeout, wanted, pick)
 
     def expect_no_message(self, *, from_: str | None = None, subject: str | None = None, timeout: float = 5) -> None:
@@ -169,6 +172,7 @@ class Mailbox:
         from_: str | None = None,
         subject: str | None = None,
         has_code: bool | None = None,
+        has_link: bool | None = None,
         q: str | None = None,
         since_id: int | None = None,
         limit: int | None = None,
@@ -179,20 +183,46 @@ class Mailbox:
             "from_": from_,
             "subject": subject,
             "has_code": has_code,
+            "has_link": has_link,
             "q": q,
             "since_id": since_id,
             "limit": limit,
         }
         return self._list(Deadline(timeout), params)
 
-    def read(self, message: int | MessageSummary | Message, *, timeout: float = 30) -> Message:
+    def read(self, message: MessageRef, *, timeout: float = 30) -> Message:
         """A message in full, by its id or its summary."""
         return self._read(message, Deadline(timeout))
 
-    def attachment(self, message: int | MessageSummary | Message, index: int, *, timeout: float = 30) -> bytes:
+    def headers(self, message: MessageRef, *, timeout: float = 30) -> list[Header]:
+        """The header lines, in their order."""
+        return self._read(message, Deadline(timeout), headers=True)["headers"]
+
+    def raw(self, message: MessageRef, *, timeout: float = 30) -> bytes:
+        """The message as it was received."""
+        params = {"id": _id(message)}
+        return self._connection.fetch("api/raw-mail", Deadline(timeout), params=params, token=self.token)[0]
+
+    def attachment(self, message: MessageRef, index: int, *, timeout: float = 30) -> bytes:
         """The content of an attachment, by its `index` in the message."""
         params = {"id": _id(message), "index": index}
         return self._connection.fetch("api/attachment", Deadline(timeout), params=params, token=self.token)[0]
+
+    def delete(self, messages: MessageRef | Sequence[MessageRef], *, timeout: float = 30) -> int:
+        """Deletes one message, or up to 500; returns how many there were."""
+        params: Params
+        if isinstance(messages, Sequence):
+            if not messages:
+                return 0
+            # Of several, unknown ones are ignored.
+            params = {"ids": [str(_id(one)) for one in messages]}
+        else:
+            params = {"id": _id(messages)}
+        response = self._connection.json(
+            "api/delete-mail", Deadline(timeout), params=params, method="POST", token=self.token
+        )
+        deleted: int = response["deleted"]
+        return deleted
 
     def events(
         self,
@@ -200,13 +230,15 @@ class Mailbox:
         from_: str | None = None,
         subject: str | None = None,
         has_code: bool | None = None,
+        has_link: bool | None = None,
         since_id: int | None = None,
     ) -> Generator[MailEvent, None, None]:
         """What happens in the mailbox from now on, or after `since_id`, until it ends: dictionaries with a `type`.
 
         A connection that is lost is resumed without a gap.
         """
-        return self._events({"from_": from_, "subject": subject, "has_code": has_code}, Position(since_id))
+        params = {"from_": from_, "subject": subject, "has_code": has_code, "has_link": has_link}
+        return self._events(params, Position(since_id))
 
     def _events(self, params: Params, position: Position) -> Generator[MailEvent, None, None]:
         reported: set[int] = set()
@@ -236,6 +268,29 @@ class Mailbox:
         )
         self.expires_at = _time(session)
 
+    def settings(self, *, timeout: float = 30) -> SessionSettings:
+        """The rules, with how many mails they have refused, and the label."""
+        settings: SessionSettings = self._connection.json(
+            "api/check-mail", Deadline(timeout), params={"limit": 1}, token=self.token
+        )
+        return settings
+
+    def update(
+        self,
+        *,
+        only_from: Sequence[str] | None = None,
+        max_messages: int | None = None,
+        label: str | None = None,
+        clear: Sequence[Literal["only_from", "max_messages", "label"]] | None = None,
+        timeout: float = 30,
+    ) -> SessionSettings:
+        """Changes what is given; `clear` names what to remove."""
+        params: Params = {"only_from": only_from, "max_messages": max_messages, "label": label, "clear": clear}
+        settings: SessionSettings = self._connection.json(
+            "api/update-session", Deadline(timeout), params=params, method="POST", token=self.token
+        )
+        return settings
+
     def end(self, *, timeout: float = 30) -> None:
         """Ends the mailbox at once and deletes its mail."""
         self._connection.json("api/delete-session", Deadline(timeout), method="POST", token=self.token)
@@ -245,8 +300,9 @@ class Mailbox:
         messages: list[MessageSummary] = found["messages"]
         return messages
 
-    def _read(self, given: int | MessageSummary | Message, deadline: Deadline) -> Message:
-        found = self._connection.json("api/read-mail", deadline, params={"id": _id(given)}, token=self.token)
+    def _read(self, given: MessageRef, deadline: Deadline, *, headers: bool = False) -> Message:
+        params = {"id": _id(given), "headers": headers}
+        found = self._connection.json("api/read-mail", deadline, params=params, token=self.token)
         message: Message = found["message"]
         return message
 
@@ -268,7 +324,8 @@ class Mailbox:
                         return picked
                 if seen:
                     # All are listed again afterwards, because the oldest may be the last to be parsed.
-                    wait = deadline.wait_seconds(_MAX_CODE_WAIT if "has_code" in wanted else _MAX_WAIT)
+                    is_parsed = wanted.get("has_code") or wanted.get("has_link")
+                    wait = deadline.wait_seconds(_MAX_PARSE_WAIT if is_parsed else _MAX_WAIT)
                     self._list(deadline, {**wanted, "wait": wait, "since_id": found[0]["id"] if found else 0})
         except MayflyTimeoutError:
             if deadline.is_abandoned():
@@ -333,7 +390,12 @@ def _link(message: Message, kind: str | None) -> str | None:
     return next((link["url"] for link in message["links"] if link["kind"] in kinds), None)
 
 
-def _id(message: int | MessageSummary | Message) -> int:
+def _is_default(kind: LinkKind | None) -> bool | None:
+    """Whether the server selects links of this kind."""
+    return True if kind is None or kind in _LINK_KINDS else None
+
+
+def _id(message: MessageRef) -> int:
     return message if isinstance(message, int) else message["id"]
 
 

@@ -146,6 +146,16 @@ class Connection:
         body, _ = self.fetch(path, deadline, params=params, method=method, token=token, headers=headers)
         return json.loads(body)
 
+    def json_with_key(
+        self, path: str, deadline: Deadline, *, params: Params | None = None, method: str = "GET"
+    ) -> Any:
+        return self.json(path, deadline, params=params, method=method, headers=self.key_headers())
+
+    def key_headers(self) -> dict[str, str]:
+        if not self.api_key:
+            raise MayflyError("This needs an api_key", code="invalid_key")
+        return {"APIKey": self.api_key}
+
     def to_error(self, error: Exception, deadline: Deadline) -> MayflyError:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError) or deadline.remaining() <= 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 import signal
@@ -12,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Optional
 
 _START_SECONDS = 60
@@ -26,6 +27,9 @@ _SETTINGS = {
     # No DNS queries.
     "MAYFLY_AUTH_CHECKS": "off",
     "MAYFLY_DAILY_CHECKS": "off",
+    # Receivers of webhooks run beside the tests.
+    "MAYFLY_WEBHOOK_ALLOW": "127.0.0.1,::1,localhost",
+    "MAYFLY_WEBHOOK_RETRIES": "1s",
     "MAYFLY_HTTP_THREADS": "1",
     "MAYFLY_SMTP_THREADS": "1",
 }
@@ -35,6 +39,8 @@ class MayflyService(NamedTuple):
     url: str
     #: Where the program under test sends its mail; None if the service was not started by the tests.
     smtp_port: Optional[int]
+    #: Issues an API key; None likewise.
+    issue_key: Optional[Callable[[], str]]
 
 
 @contextlib.contextmanager
@@ -42,11 +48,12 @@ def run_service(command: str) -> Iterator[MayflyService]:
     """`command` is what `serve` is added to. Free ports, and a temporary folder for the data."""
     http_port, smtp_port = _free_ports()
     url = f"http://127.0.0.1:{http_port}"
-    ports = {"MAYFLY_HTTP_PORT": str(http_port), "MAYFLY_SMTP_PORT": str(smtp_port)}
     with tempfile.TemporaryDirectory(prefix="mayfly-test-") as folder, tempfile.TemporaryFile() as log:
+        own = {"MAYFLY_HTTP_PORT": str(http_port), "MAYFLY_SMTP_PORT": str(smtp_port), "MAYFLY_DATA": folder}
+        env = {**_SETTINGS, **os.environ, **own}
         process = subprocess.Popen(
             [*shlex.split(command), "serve"],
-            env={**_SETTINGS, **os.environ, **ports, "MAYFLY_DATA": folder},
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -57,9 +64,15 @@ def run_service(command: str) -> Iterator[MayflyService]:
             if not _becomes_ready(process, f"{url}/readyz"):
                 log.seek(0)
                 raise RuntimeError(f"{command} serve did not start:\n{log.read().decode(errors='replace')}")
-            yield MayflyService(url, smtp_port)
+            yield MayflyService(url, smtp_port, lambda: _issue_key(command, env))
         finally:
             _stop(process)
+
+
+def _issue_key(command: str, env: dict[str, str]) -> str:
+    args = [*shlex.split(command), "key", "issue", "--plan", "starter", "--label", "tests", "--json"]
+    key: str = json.loads(subprocess.run(args, env=env, stdout=subprocess.PIPE, check=True).stdout)["key"]
+    return key
 
 
 def _free_ports() -> tuple[int, int]:

@@ -23,13 +23,24 @@ def mayfly_service(pytestconfig: pytest.Config) -> Iterator[MayflyService]:
         with run_service(command) as service:
             yield service
     else:
-        yield MayflyService(url or "http://localhost:8080", None)
+        yield MayflyService(url or "http://localhost:8080", None, None)
 
 
 @pytest.fixture(scope="session")
 def mayfly(mayfly_service: MayflyService) -> Mayfly:
     """A client of the service."""
     return Mayfly(mayfly_service.url)
+
+
+@pytest.fixture(scope="session")
+def mayfly_with_key(mayfly_service: MayflyService) -> Mayfly:
+    """A client with an API key: the one in MAYFLY_API_KEY, or one issued by the service that this run has started."""
+    key = os.environ.get("MAYFLY_API_KEY")
+    if not key and mayfly_service.issue_key:
+        key = mayfly_service.issue_key()
+    if not key:
+        pytest.fail("Set MAYFLY_API_KEY to a key of the service at MAYFLY_URL")
+    return Mayfly(mayfly_service.url, key)
 
 
 @pytest.fixture

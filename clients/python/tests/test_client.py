@@ -2,6 +2,7 @@
 
 import asyncio
 import http.server
+import inspect
 import json
 import os
 import smtplib
@@ -13,6 +14,7 @@ from datetime import timedelta
 
 import pytest
 
+import mayfly_mail
 from mayfly_mail import AsyncMayfly, Mayfly, MayflyError, MayflyTimeoutError, verify_webhook
 
 CODE = {"subject": "Sign in", "text": "Your code is 493027."}
@@ -114,6 +116,44 @@ def test_messages_read_and_attachment(mailbox):
     assert mailbox.attachment(message, 0) == b"\x00\x01\x02\xff"
 
 
+def test_headers_raw_and_delete(mailbox):
+    for subject in ("one", "two", "three"):
+        send(mailbox, subject=subject)
+    last, *others = mailbox.messages()
+    assert [one["name"].lower() for one in mailbox.headers(last)][-2:] == ["from", "subject"]
+    assert mailbox.raw(last).endswith(b"Subject: three\r\n\r\nHi.\r\n")
+    assert mailbox.delete(last) == 1
+    with pytest.raises(MayflyError) as caught:
+        mailbox.delete(last)
+    assert caught.value.code == "message_not_found"
+    assert mailbox.delete([last["id"], *others]) == 2
+    assert mailbox.delete([]) == 0
+    assert mailbox.messages() == []
+
+
+def test_update_and_settings(mayfly):
+    mailbox = mayfly.create_mailbox(label="sign-up", max_messages=5)
+    changed = mailbox.update(only_from=["shop.test"], clear=["max_messages"])
+    assert changed["rules"] == {"only_from": ["shop.test"], "max_messages": None, "refused": 0}
+    with pytest.raises(smtplib.SMTPDataError):
+        send(mailbox)
+    settings = mailbox.settings()
+    assert (settings["rules"]["refused"], settings["label"]) == (1, "sign-up")
+
+
+def test_has_link_selects_messages_with_a_link_to_follow(mailbox):
+    for mail in (CODE, LINK, {"text": "See https://news.test/today"}):
+        send(mailbox, **mail)
+    assert mailbox.wait_for_link(kind="other") == "https://news.test/today"
+    events = mailbox.events(since_id=0, has_link=True)
+    assert next_subject(events) == "Welcome"
+    assert [one["subject"] for one in mailbox.messages(has_link=True)] == ["Welcome"]
+
+
+def test_domains(mayfly):
+    assert sorted(one["domain"] for one in mayfly.domains()["domains"]) == ["box.test", "pool.test"]
+
+
 def test_extend_open_and_end(mayfly):
     mailbox = mayfly.create_mailbox(domain="box.test", ttl=120, only_from=["shop.test", "other.test"], label="sign-up")
     assert mailbox.email.endswith("@box.test")
@@ -170,7 +210,7 @@ def test_an_async_wait_that_is_cancelled_takes_no_message(mayfly):
         await asyncio.to_thread(send, mailbox, **CODE)
         # Until the thread of the wait has ended.
         await asyncio.get_running_loop().shutdown_default_executor()
-        return mailbox._mailbox
+        return mailbox._sync
 
     assert asyncio.run(run()).wait_for_code() == "493027"
 
@@ -211,8 +251,8 @@ def next_subject(events):
     return next(event["message"]["subject"] for event in events if event["type"] == "message")
 
 
-def test_emails_page_by_page():
-    mayfly = Mayfly(os.environ["MAYFLY_URL"], api_key=os.environ["API_KEY"])
+def test_emails_page_by_page(mayfly_with_key):
+    mayfly = mayfly_with_key
     mailbox = mayfly.create_mailbox()
     for subject in ("one", "two", "three"):
         send(mailbox, subject=subject)
@@ -228,10 +268,94 @@ def test_emails_page_by_page():
     assert caught.value.code == "invalid_key"
 
 
+def test_an_email_is_read_in_full(mayfly_with_key):
+    mailbox = mayfly_with_key.create_mailbox()
+    headers = "Content-Type: text/html\r\nContent-Disposition: attachment; filename=r.html\r\n"
+    send(mailbox, headers=headers, text="<p>Hi.</p>")
+    (listed,), cursor = mayfly_with_key.emails(to=mailbox.email)
+    used = mayfly_with_key.usage()["used"]
+    email = mayfly_with_key.read_email(listed)
+    assert [one["filename"] for one in email["attachments"]] == ["r.html"]
+    assert mayfly_with_key.read_email(listed["id"]) == email
+    assert mayfly_with_key.raw_email(email).endswith(b"\r\n<p>Hi.</p>\r\n")
+    assert mayfly_with_key.email_attachment(email, 0).strip() == b"<p>Hi.</p>"
+    assert mayfly_with_key.usage()["used"] == used + 4
+    with pytest.raises(MayflyError) as caught:
+        mayfly_with_key.read_email(listed["id"], to="other@pool.test")
+    assert (caught.value.code, cursor) == ("message_not_found", None)
+
+
+def test_a_search_that_is_not_complete_says_so(scripted):
+    mayfly = Mayfly(scripted._connection.url, api_key="mf_live_key")
+    Scripted.answers, Scripted.body = [(200, {"X-Incomplete": "1"}), (200, {})], b"[]"
+    assert [mayfly.emails(q="code").incomplete for _ in range(2)] == [True, False]
+
+
+def test_sessions_of_a_key(mayfly_with_key):
+    first = mayfly_with_key.create_mailbox(label="first", max_messages=3)
+    second = mayfly_with_key.create_mailbox()
+    sessions, cursor = mayfly_with_key.sessions.list(limit=1)
+    assert [one["email"] for one in sessions] == [second.email]
+    sessions, _ = mayfly_with_key.sessions.list(limit=1, cursor=cursor)
+    assert [(one["email"], one["label"], one["rules"]["max_messages"]) for one in sessions] == [
+        (first.email, "first", 3)
+    ]
+    recovered = mayfly_with_key.sessions.roll_token(first.email)
+    assert (recovered.email, recovered.messages()) == (first.email, [])
+    mayfly_with_key.sessions.end(second.email)
+    for ended in (first, second):
+        with pytest.raises(MayflyError) as caught:
+            ended.messages()
+        assert caught.value.code == "invalid_token"
+
+
+def test_webhooks(mayfly_with_key):
+    webhooks = mayfly_with_key.webhooks
+    created = webhooks.create("http://127.0.0.1:9/", from_="shop.test")
+    webhook_id = created["id"]
+    assert webhooks.test(webhook_id)["error"] == "connection_failed"
+    changed = webhooks.update(webhook_id, subject="code", clear=["from"], state="paused")
+    assert (changed["from"], changed["subject"], changed["state"]) == (None, "code", "paused")
+    assert webhooks.enable(webhook_id)["state"] == "active"
+    assert webhooks.replay(webhook_id, since_id=0)["id"] == webhook_id
+    assert webhooks.roll_secret(webhook_id)["secret"] != created["secret"]
+    assert webhooks.deliveries(webhook_id) == []
+    assert [webhooks.read(webhook_id)["id"]] == [one["id"] for one in webhooks.list()]
+    webhooks.delete(webhook_id)
+    with pytest.raises(MayflyError) as caught:
+        webhooks.read(webhook_id)
+    assert caught.value.code == "webhook_not_found"
+    with pytest.raises(MayflyError, match="api_key"):
+        Mayfly(os.environ["MAYFLY_URL"]).webhooks.list()
+
+
+def test_async_methods_are_those_of_the_client():
+    for kind in ("Mayfly", "Mailbox", "Sessions", "Webhooks"):
+        of, asynchronous = (vars(getattr(mayfly_mail, name)) for name in (kind, f"Async{kind}"))
+        for name in (name for name in of if not name.startswith("_")):
+            assert inspect.signature(asynchronous[name]).parameters == inspect.signature(of[name]).parameters
+
+
+def test_async_with_a_key():
+    async def run():
+        mayfly = AsyncMayfly(os.environ["MAYFLY_URL"], os.environ["MAYFLY_API_KEY"])
+        created = await mayfly.create_mailbox(label="async")
+        mailbox = await mayfly.sessions.roll_token(created.email)
+        await asyncio.to_thread(send, mailbox, **CODE)
+        (email,), _ = await mayfly.emails(to=mailbox.email)
+        assert (await mayfly.read_email(email))["code"] == "493027"
+        assert await mailbox.delete(await mailbox.messages()) == 1
+        assert await mayfly.webhooks.list() == []
+        return (await mailbox.update(label="done"))["label"]
+
+    assert asyncio.run(run()) == "done"
+
+
 class Scripted(http.server.BaseHTTPRequestHandler):
     """Answers each request with the next of `answers`."""
 
     answers, asked = [], []
+    body = b""
 
     def do_GET(self):
         self.asked.append(self.path)
@@ -240,8 +364,7 @@ class Scripted(http.server.BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(b'{"code": "rate_limited", "message": "Later.", "email": "a@b.test", "messages": []')
-        self.wfile.write(b', "expires_at_iso": "2026-03-01T12:00:00Z"}')
+        self.wfile.write(self.body)
 
     def log_message(self, *args):
         pass
@@ -252,6 +375,8 @@ def scripted():
     server = http.server.HTTPServer(("127.0.0.1", 0), Scripted)
     threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     Scripted.answers, Scripted.asked = [(200, {})], []
+    Scripted.body = b"""{"code": "rate_limited", "message": "Later.", "email": "a@b.test", "messages": [],
+        "expires_at_iso": "2026-03-01T12:00:00Z"}"""
     yield Mayfly(f"http://127.0.0.1:{server.server_port}").open_mailbox("token")
     server.shutdown()
     server.server_close()
