@@ -9,8 +9,10 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const runsBuild = isBuildFresh()
 // TypeScript needs the Node of the clone; its bundle is for every supported one.
 const NEEDED = runsBuild ? 24 : 26
+const LAUNCHED = 'launched'
 
 if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
+  stopWithLauncher()
   await import(runsBuild ? '../dist/main.js' : '../src/main.ts')
 } else {
   startWithOurNode()
@@ -64,7 +66,10 @@ function startWithOurNode() {
     process.exitCode = 1
     return
   }
-  const child = spawn(ours, process.argv.slice(1), { stdio: 'inherit' })
+  const child = spawn(ours, process.argv.slice(1), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  })
+  child.on('spawn', () => child.send(LAUNCHED))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   // A terminal sends Ctrl-C to both of us; the child decides what it means.
   process.on('SIGINT', () => {})
@@ -75,4 +80,14 @@ function startWithOurNode() {
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + (signal === 'SIGKILL' ? 9 : 15)
   })
+}
+
+/** For a launcher that is killed. Other parents may close their channel and leave us running. */
+function stopWithLauncher() {
+  process.once('message', (message) => {
+    if (message !== LAUNCHED) return
+    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+    process.channel?.unref()
+  })
+  process.channel?.unref()
 }

@@ -1,9 +1,14 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openMigrated } from '../src/store/sqlite/migrate.ts'
-import { freeServicePorts, type ServiceProcess, spawnService } from './kit/app/service-process.ts'
+import {
+  freeServicePorts,
+  type ServiceProcess,
+  SOURCE,
+  spawnService,
+} from './kit/app/service-process.ts'
 import { checkMail, createSession } from './kit/http/api-client.ts'
 import { request } from './kit/http/http-client.ts'
 import { connectSmtp, readGreeting, stuffed } from './kit/smtp/smtp-client.ts'
@@ -38,6 +43,24 @@ test('a stop requested while the last ports are being opened is graceful', async
   const served = await serve({ env: { MAYFLY_HTTP_THREADS: '4' }, eager: true })
   expect(await served.kill('SIGTERM')).toBe(0)
   expect(served.output()).not.toMatch(/parser process/)
+})
+
+test('the service stops if its launcher, which an older Node.js runs, is killed', async () => {
+  const old =
+    "Object.defineProperties(process, { versions: { value: { node: '20.1.0' } }, execPath: { value: '/bin/sh' } })"
+  const launcher = await spawnService({
+    folder: folder.path,
+    ports,
+    command: [process.execPath, '--import', `data:text/javascript,${old}`, SOURCE, 'serve'],
+  })
+  const service = Number(
+    readFileSync(`/proc/${launcher.pid}/task/${launcher.pid}/children`, 'utf8'),
+  )
+  onTestFinished(() => {
+    if (existsSync(`/proc/${service}`)) process.kill(service, 'SIGKILL')
+  })
+  await launcher.kill('SIGKILL')
+  await waitUntil(() => launcher.output().includes('"stopped"'))
 })
 
 describe('the service refuses to start, with a clear line', () => {
