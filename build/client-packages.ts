@@ -13,6 +13,7 @@ const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
 
 /** Adds the npm package, and the wheel and source distribution for Python. */
 export function packClients(target: string): void {
+  mkdirSync(target, { recursive: true })
   const folder = mkdtempSync(join(tmpdir(), 'mayfly-clients-'))
   try {
     stageClient(join(folder, 'js'))
@@ -49,7 +50,7 @@ export function stageClient(folder: string): void {
   cpSync(`${ROOT}LICENSE`, join(folder, 'LICENSE'))
   const {
     private: _,
-    scripts: __,
+    '//': __,
     ...manifest
   } = JSON.parse(readFileSync(`${JAVASCRIPT}package.json`, 'utf8'))
   writeFileSync(
@@ -57,3 +58,5 @@ export function stageClient(folder: string): void {
     `${JSON.stringify({ ...manifest, version }, undefined, 2)}\n`,
   )
 }
+
+if (import.meta.main) packClients(process.argv[2] ?? '.')

@@ -161,15 +161,16 @@ describe('the JavaScript package waits for mail', () => {
   })
 })
 
-test('npm pack in clients/js builds first', () => {
-  // The settings of a clone disable scripts.
-  const args = ['pack', '--ignore-scripts=false', '--dry-run', '--json']
-  const output = npm(join(ROOT, 'clients/js'), args)
-  const [{ files }] = JSON.parse(output.slice(output.indexOf('[')))
-  const paths = files.map(({ path }: { path: string }) => path)
-  expect(paths).toContain('dist/mayfly.js')
-  expect(paths).toContain('dist/mayfly.d.ts')
-  expect(paths).not.toContain('src/mayfly.ts')
+test('npm pack refuses clients/js, which is not built; npm run pack:clients builds both clients', () => {
+  const pack = () => npm(join(ROOT, 'clients/js'), ['pack', '--dry-run'])
+  expect(pack).toThrow(/must have name and version/)
+  const built = join(folder.path, 'from-clone')
+  npm(ROOT, ['run', '--silent', 'pack:clients', built])
+  expect(readdirSync(built).sort()).toStrictEqual([
+    `mayfly-mail-client-${version}.tgz`,
+    `mayfly_mail-${version}-py3-none-any.whl`,
+    `mayfly_mail-${version}.tar.gz`,
+  ])
 })
 
 test('the Python client has complete types', () => {
@@ -198,7 +199,6 @@ test('pip installs the Python client without a network', () => {
 
 test('the Python packages contain the client and its pytest plugin, and nothing of its tests', async () => {
   const built = join(folder.path, 'built')
-  mkdirSync(built)
   packClients(built)
   const wheel = join(built, `mayfly_mail-${version}-py3-none-any.whl`)
   const list = execFileSync(program('python3'), ['-m', 'zipfile', '-l', wheel], {
