@@ -80,6 +80,8 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     curl: 'curl SITE/api/domains',
     javascript: `const { domains } = await mayfly.domains()
 console.log(domains.map(({ domain }) => domain))`,
+    python: `for domain in mayfly.domains()["domains"]:
+    print(domain["domain"])`,
   },
   'POST /api/create-session': {
     curl: 'curl -X POST SITE/api/create-session -d ttl=3600 -d only_from=shop.example',
@@ -108,6 +110,8 @@ print(message["subject"], message["body_text"], message["codes"], message["links
     curl: `${BEARER} SITE/api/delete-mail -d id=ID`,
     javascript: `const [newest] = await mailbox.messages()
 await mailbox.delete(newest)`,
+    python: `newest = mailbox.messages()[0]
+mailbox.delete(newest)`,
   },
   'POST /api/extend-session': {
     curl: `${BEARER} SITE/api/extend-session -d ttl=86400`,
@@ -118,6 +122,8 @@ print(mailbox.expires_at)`,
   },
   'POST /api/update-session': {
     curl: `${BEARER} SITE/api/update-session -d only_from=shop.example -d clear=label`,
+    javascript: `await mailbox.update({ only_from: ['shop.example'], clear: ['label'] })`,
+    python: 'mailbox.update(only_from=["shop.example"], clear=["label"])',
   },
   'POST /api/delete-session': {
     curl: `${BEARER} -X POST SITE/api/delete-session`,
@@ -140,6 +146,8 @@ print(len(content))`,
     curl: `${BEARER} 'SITE/api/raw-mail?id=ID'`,
     javascript: `const [newest] = await mailbox.messages()
 console.log(new TextDecoder().decode(await mailbox.raw(newest)))`,
+    python: `newest = mailbox.messages()[0]
+print(mailbox.raw(newest).decode(errors="replace"))`,
   },
   'GET /api/events': {
     curl: `${BEARER} -N SITE/api/events`,
@@ -159,63 +167,106 @@ for (const { from, subject, body } of emails) console.log(from, subject, body)`,
     python: `for email in mayfly.emails(to="ADDRESS").emails:
     print(email["from"], email["subject"], email["body"])`,
   },
-  'GET /emails/{id}': { curl: `${KEYED} SITE/emails/ID` },
-  'GET /emails/{id}/raw': { curl: `${KEYED} SITE/emails/ID/raw` },
+  'GET /emails/{id}': {
+    curl: `${KEYED} SITE/emails/ID`,
+    javascript: `const { subject, body_html, codes, links } = await mayfly.readEmail(ID)
+console.log(subject, body_html, codes, links)`,
+    python: `email = mayfly.read_email(ID)
+print(email["subject"], email["body_html"], email["codes"], email["links"])`,
+  },
+  'GET /emails/{id}/raw': {
+    curl: `${KEYED} SITE/emails/ID/raw`,
+    javascript: 'console.log(new TextDecoder().decode(await mayfly.rawEmail(ID)))',
+    python: 'print(mayfly.raw_email(ID).decode(errors="replace"))',
+  },
   'GET /emails/{id}/attachments/{index}': {
     curl: `${KEYED} -o attachment SITE/emails/ID/attachments/0`,
+    javascript: `const bytes = await mayfly.emailAttachment(ID, 0)
+console.log(bytes.length)`,
+    python: `content = mayfly.email_attachment(ID, 0)
+print(len(content))`,
   },
-  'GET /sessions': { curl: `${KEYED} SITE/sessions` },
+  'GET /sessions': {
+    curl: `${KEYED} SITE/sessions`,
+    javascript: `const { sessions } = await mayfly.sessions.list()
+for (const { email, label, messages } of sessions) console.log(email, label, messages)`,
+    python: `for session in mayfly.sessions.list().sessions:
+    print(session["email"], session["label"], session["messages"])`,
+  },
   'POST /sessions/end': {
     curl: `${KEYED} SITE/sessions/end --data-urlencode 'email=ADDRESS'`,
+    javascript: `await mayfly.sessions.end('ADDRESS')`,
+    python: 'mayfly.sessions.end("ADDRESS")',
   },
   'POST /sessions/roll-token': {
     curl: `${KEYED} SITE/sessions/roll-token --data-urlencode 'email=ADDRESS'`,
+    javascript: `const mailbox = await mayfly.sessions.rollToken('ADDRESS')
+console.log(mailbox.token)`,
+    python: `mailbox = mayfly.sessions.roll_token("ADDRESS")
+print(mailbox.token)`,
   },
   'GET /usage': {
     curl: `${KEYED} SITE/usage`,
     javascript: `const { used, remaining } = await mayfly.usage()
 console.log(used, remaining)`,
+    python: `usage = mayfly.usage()
+print(usage["used"], usage["remaining"])`,
   },
   'POST /api/roll-key': { curl: `${KEYED} -X POST SITE/api/roll-key` },
   'POST /webhooks': {
     curl: `${KEYED} SITE/webhooks -d url=https://example.com/hook`,
     javascript: `const { id, secret } = await mayfly.webhooks.create({ url: 'https://example.com/hook' })
 console.log(id, secret)`,
+    python: `webhook = mayfly.webhooks.create("https://example.com/hook")
+print(webhook["id"], webhook["secret"])`,
   },
   'GET /webhooks': {
     curl: `${KEYED} SITE/webhooks`,
     javascript:
       'for (const { id, url, state } of await mayfly.webhooks.list()) console.log(id, url, state)',
+    python: `for webhook in mayfly.webhooks.list():
+    print(webhook["id"], webhook["url"], webhook["state"])`,
   },
   'GET /webhooks/{id}': {
     curl: `${KEYED} SITE/webhooks/ID`,
     javascript: `console.log(await mayfly.webhooks.read('ID'))`,
+    python: 'print(mayfly.webhooks.read("ID"))',
   },
-  'POST /webhooks/{id}': { curl: `${KEYED} SITE/webhooks/ID -d state=paused` },
+  'POST /webhooks/{id}': {
+    curl: `${KEYED} SITE/webhooks/ID -d state=paused`,
+    javascript: `await mayfly.webhooks.update('ID', { state: 'paused' })`,
+    python: 'mayfly.webhooks.update("ID", state="paused")',
+  },
   'DELETE /webhooks/{id}': { curl: `${KEYED} -X DELETE SITE/webhooks/ID` },
   'GET /webhooks/{id}/deliveries': {
     curl: `${KEYED} SITE/webhooks/ID/deliveries`,
     javascript: `console.log(await mayfly.webhooks.deliveries('ID'))`,
+    python: 'print(mayfly.webhooks.deliveries("ID"))',
   },
   'POST /webhooks/{id}/test': {
     curl: `${KEYED} -X POST SITE/webhooks/ID/test`,
     javascript: `console.log(await mayfly.webhooks.test('ID'))`,
+    python: 'print(mayfly.webhooks.test("ID"))',
   },
   'POST /webhooks/{id}/replay': {
     curl: `${KEYED} SITE/webhooks/ID/replay -d since_id=0`,
     javascript: `await mayfly.webhooks.replay('ID', { since_id: 0 })`,
+    python: 'mayfly.webhooks.replay("ID", since_id=0)',
   },
   'POST /webhooks/{id}/roll-secret': {
     curl: `${KEYED} -X POST SITE/webhooks/ID/roll-secret`,
     javascript: `const { secret } = await mayfly.webhooks.rollSecret('ID')
 console.log(secret)`,
+    python: 'print(mayfly.webhooks.roll_secret("ID")["secret"])',
   },
   'POST /webhooks/{id}/enable': {
     curl: `${KEYED} -X POST SITE/webhooks/ID/enable`,
     javascript: `await mayfly.webhooks.enable('ID')`,
+    python: 'mayfly.webhooks.enable("ID")',
   },
   'POST /webhooks/{id}/delete': {
     curl: `${KEYED} -X POST SITE/webhooks/ID/delete`,
     javascript: `await mayfly.webhooks.delete('ID')`,
+    python: 'mayfly.webhooks.delete("ID")',
   },
 }
