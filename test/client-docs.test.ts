@@ -20,11 +20,12 @@ import { waitForLongPolls } from './kit/http/api-client.ts'
 import { program } from './kit/programs/programs.ts'
 import { freePort } from './kit/programs/server-process.ts'
 import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
+import { FAKE_SHOP } from './kit/shop/shop-client.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 import { waitUntil } from './kit/wait-until.ts'
 
-// The examples of docs/clients.md and /docs as they stand there, in a folder with nothing else but the packages that they name. The
-// one for pytest: client-python.test.ts.
+// The examples of docs/clients.md, docs/tour.md and /docs as they stand there, in a folder with nothing else but the packages that they
+// name. The one for pytest: client-python.test.ts.
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
@@ -47,7 +48,14 @@ beforeAll(async () => {
   stagePackage(join(packages, '@mayfly-mail/mayfly'))
   stageClient(join(packages, '@mayfly-mail/client'))
   for (const name of ['@playwright/test', 'better-sqlite3', 'nodemailer', 'vitest']) link(name)
-  app = await startAppWithKeys({ env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' } })
+  app = await startAppWithKeys({
+    env: {
+      ...FAKE_SHOP,
+      MAYFLY_DOMAINS: 'mayfly.example',
+      MAYFLY_READER_DOMAINS: 'mayfly.example',
+      MAYFLY_WEBHOOK_ALLOW: '127.0.0.1',
+    },
+  })
 }, 120_000)
 afterAll(async () => {
   await app.stop()
@@ -206,6 +214,9 @@ const RUNNERS: Record<ExampleLanguage, { file: string; text: string; command: ()
   },
 }
 
+/** The client is not installed. */
+const PYTHON = { PYTHONPATH: join(ROOT, 'clients/python'), PYTHONDONTWRITEBYTECODE: '1' }
+
 const MAIL = `From: hello@shop.example\r
 Subject: Your code\r
 Content-Type: multipart/mixed; boundary=b\r
@@ -224,24 +235,23 @@ for (const language of ['curl', 'javascript', 'python'] as const) {
   test(`the examples of /docs in ${language} run`, async () => {
     const { file: runner, text, command } = RUNNERS[language]
     writeFileSync(join(folder.path, runner), text)
-    const files: string[] = []
-    for (const route of documentedRoutes) {
+    const examplesByCall = documentedRoutes.flatMap((route) => {
       const call = `${route.method} ${route.path}`
-      // A stream that curl does not end.
-      if (language === 'curl' && call === 'GET /api/events') continue
       const example = exampleOf(route, app.url)?.[language]
-      if (!example) continue
-      const extension = runner.replace('run', '')
-      const file = join(folder.path, `${call.replace(/[^\w]+/g, '-')}${extension}`)
-      const code = await withOwnValues(example, call.includes('/webhooks'))
-      writeFileSync(file, code.replace('curl ', `${program('curl')} -fsS `))
-      files.push(file)
-    }
-    const [executable = '', ...rest] = command()
-    const { status, output } = await run(executable, [...rest, runner, ...files], {
-      PYTHONPATH: join(ROOT, 'clients/python'),
-      PYTHONDONTWRITEBYTECODE: '1',
+      // A stream that curl does not end.
+      const isEndless = language === 'curl' && call === 'GET /api/events'
+      return example && !isEndless ? [{ call, example }] : []
     })
+    const files = await Promise.all(
+      examplesByCall.map(async ({ call, example }) => {
+        const name = `${call.replace(/\W+/g, '-')}${runner.replace('run', '')}`
+        const code = await withOwnValues(example, call.includes('/webhooks'))
+        writeFileSync(join(folder.path, name), code.replace('curl ', `${program('curl')} -fsS `))
+        return join(folder.path, name)
+      }),
+    )
+    const [executable = '', ...rest] = command()
+    const { status, output } = await run(executable, [...rest, runner, ...files], PYTHON)
     expect(status, output).toBe(0)
     expect(output.match(/^# /gm)?.length, output).toBe(files.length)
   })
@@ -273,3 +283,65 @@ async function createWebhook(headers: Record<string, string>): Promise<string> {
   const created = await fetch(`${app.url}/webhooks`, { method: 'POST', headers, body })
   return ((await created.json()) as { webhook: { id: string } }).webhook.id
 }
+
+/** The examples of docs/tour.md in one language: a program. */
+function tour(language: 'sh' | 'js' | 'python'): string {
+  const all = readFileSync(join(ROOT, 'docs/tour.md'), 'utf8')
+  const blocks = all.matchAll(RegExp(`\\n\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))
+  return [...blocks]
+    .map(([, code]) => code)
+    .join('')
+    .replaceAll('http://localhost:8080', app.url)
+    .replaceAll('localhost:2525', `127.0.0.1:${app.smtpPort}`)
+}
+
+for (const [language, file] of [
+  ['js', 'tour.mjs'],
+  ['python', 'tour.py'],
+] as const) {
+  test(`the tour in ${language} runs`, async () => {
+    const { secret } = await app.ring.issue()
+    // Each tour has an address of its own.
+    const code = tour(language)
+      .replace(/(["'])ann\1/, `$1${language}$1`)
+      .replace('mf_test_…', secret)
+    writeFileSync(join(folder.path, file), code)
+    const command = language === 'js' ? process.execPath : program('python3')
+    const { ended, output: printed } = start(command, [file], PYTHON)
+    await waitUntil(() => printed().includes('\n'))
+    const [email = ''] = printed().split(' ')
+    expect(email).toBe(`${language}@mayfly.example`)
+    await app.mail(email, 'From: ann@sender.test\r\nSubject: Hello\r\n\r\nIt works.\r\n')
+    await app.mail(email, MAIL)
+    const { status, output } = await ended
+    expect(status, output).toBe(0)
+    expect(output).toMatch(/It works\.[\s\S]*\b493027\b/)
+  })
+}
+
+test('the commands of the tour run', async () => {
+  /** What the next commands need of the responses so far, by the name before the `…`. */
+  const known: Record<string, string> = {}
+  const bash = async (command: string) => {
+    const { status, output } = await run('bash', ['-c', command], known)
+    expect(status, `${command}\n${output}`).toBe(0)
+    return output
+  }
+  const commands = tour('sh')
+    .split('\n')
+    .filter((line) => /^(?:curl|swaks) /.test(line) && !line.startsWith('curl -sN'))
+  expect(commands.length).toBeGreaterThan(20)
+  for (const line of commands) {
+    const command = line
+      .replace('curl ', `${program('curl')} -fS `)
+      .replace('swaks ', `${program('swaks')} --from ann@sender.test `)
+      .replace(/(\w+)=…/g, (_, name) => `${name}=${known[name]}`)
+    const output = await bash(command)
+    const response = /^[{[]/.test(output) ? JSON.parse(output) : {}
+    const { token, messages, order_id: order, claim_secret: secret, key } = response
+    if (token) known['TOKEN'] ??= token
+    if (messages?.[0]) known['id'] = known['up_to_id'] = known['since_id'] = messages[0].id
+    if (secret) Object.assign(known, { ORDER: order, SECRET: secret })
+    if (key) known['KEY'] = key
+  }
+})
