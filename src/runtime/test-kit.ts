@@ -34,6 +34,8 @@ const DEFAULTS = {
   MAYFLY_DAILY_CHECKS: 'off',
   // Receivers of webhooks run beside the tests.
   MAYFLY_WEBHOOK_ALLOW: '127.0.0.1,::1,localhost',
+  // The shortest delay that it takes.
+  MAYFLY_WEBHOOK_RETRIES: '1s',
   // They take most of the time of a start.
   MAYFLY_HTTP_THREADS: '1',
   MAYFLY_SMTP_THREADS: '1',
