@@ -8,6 +8,9 @@ export type Host = string & { readonly brand: 'Host' }
 
 // Matched before lower-casing: U+212A (Kelvin sign) lower-cases to an ASCII k, which would make two addresses equal.
 const LOCAL = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/
+// In documents, which need not know IDNA: any character outside ASCII passes.
+const ANY_LABEL = '[^\\x00-/:-@\\[-^`{-\\x7f]+(?:-+[^\\x00-/:-@\\[-^`{-\\x7f]+)*'
+export const ADDRESS_SYNTAX = `${LOCAL.source.slice(1, -1)}@${ANY_LABEL}(?:\\.${ANY_LABEL})*`
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 // Keeps out of domainToASCII what it would decode or strip.
 const HOST_TEXT = /^[A-Za-z0-9._\u0080-\u{10ffff}-]+$/u

@@ -11,7 +11,7 @@ export interface AddressRules {
 
 export const NO_RULES: AddressRules = { onlyFrom: [], maxMessages: undefined }
 
-const MAX_SENDERS = 10
+export const MAX_SENDERS = 10
 export const MAX_MESSAGES = 1_000
 
 interface RulesInput {

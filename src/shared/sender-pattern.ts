@@ -4,9 +4,15 @@ import { foldCase } from '../base/case-folding.ts'
 export type SenderPattern = string & { readonly brand: 'SenderPattern' }
 
 // Length of an address: RFC 5321 4.5.3.1, with some tolerance.
-const MAX_PATTERN = 320
-const HOST = /^(?:[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*|\[[\w.:]+\])$/u
-const LOCAL = /^[^\s\p{C}]+$/u
+export const MAX_PATTERN = 320
+
+/** An address or a domain, of these characters of a local part and of a label. */
+const syntax = (local: string, label: string) =>
+  `(?:${local}+@)?(?:${label}+(?:\\.${label}+)*|\\[[\\w.:]+\\])`
+const PATTERN = new RegExp(`^${syntax('[^\\s\\p{C}]', '[\\p{L}\\p{N}\\p{M}_-]')}$`, 'u')
+
+/** For documents, as many validators do not know \p: any character outside ASCII passes. Without a comma, to be part of a list. */
+export const SENDER_SYNTAX = syntax('[^\\s,\\x00-\\x1f\\x7f]', '[^\\x00-,./:-@\\[-^`{-\\x7f]')
 
 /** Undefined if the text is neither an address nor a domain. */
 export function parseSenderPattern(text: string): SenderPattern | undefined {
@@ -14,9 +20,8 @@ export function parseSenderPattern(text: string): SenderPattern | undefined {
   // First: folding takes long, and may also make it shorter or longer.
   if (given.length > MAX_PATTERN) return undefined
   const pattern = foldCase(given)
-  const at = pattern.lastIndexOf('@')
-  const isValid = HOST.test(pattern.slice(at + 1)) && (at < 0 || LOCAL.test(pattern.slice(0, at)))
-  return isValid && pattern.length <= MAX_PATTERN ? (pattern as SenderPattern) : undefined
+  const isValid = pattern.length <= MAX_PATTERN && PATTERN.test(pattern)
+  return isValid ? (pattern as SenderPattern) : undefined
 }
 
 export function matchesSender(pattern: SenderPattern, sender: string): boolean {

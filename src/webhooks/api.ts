@@ -12,6 +12,7 @@ import {
   successSchema,
   timeFields,
 } from '../http/server/schemas.ts'
+import { toField } from '../keys/api/email-json.ts'
 import { authenticatedKey, callerOf } from '../keys/api/quota-headers.ts'
 import { authenticateActiveKey, authenticateKey, identifyKey } from '../keys/authenticate-key.ts'
 import { senderFilterFields } from '../mail/api/schemas.ts'
@@ -23,6 +24,7 @@ import {
   outcomeSchema,
   secretField,
   sinceField,
+  urlField,
   webhookSchema,
 } from './schemas.ts'
 import {
@@ -110,8 +112,8 @@ export const webhookRoutes = [
       'The URL must use https on port 443 or 8443 of a public address. A key can have at most ten webhooks. Free, but the key must have requests left.',
     ].join('\n\n'),
     input: Type.Object({
-      url: Type.String({ description: 'The https URL to deliver to.' }),
-      to: Type.Optional(Type.String({ description: 'Only mail to this address.' })),
+      url: urlField,
+      to: toField,
       ...senderFilterFields,
       since_id: Type.Optional(sinceField),
     }),
@@ -178,11 +180,11 @@ export const webhookRoutes = [
       'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before, and may apply to those examined last. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
     input: Type.Object({
       ...idInput.properties,
-      url: Type.Optional(Type.String({ description: 'The https URL to deliver to.' })),
-      to: Type.Optional(Type.String({ description: 'Only mail to this address.' })),
+      url: Type.Optional(urlField),
+      to: toField,
       ...senderFilterFields,
       clear: Type.Optional(
-        Type.Array(Type.String(), {
+        Type.Array(enumField(WEBHOOK_CONDITIONS), {
           maxItems: WEBHOOK_CONDITIONS.length,
           description:
             'Conditions to remove: to, from or subject, as a JSON array or separated by commas.',

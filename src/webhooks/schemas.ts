@@ -13,6 +13,7 @@ import { recordSchema } from '../keys/api/email-json.ts'
 import { linkSchema, wholeMessageFields } from '../mail/api/read-mail.ts'
 import { addressField, messageIdField } from '../mail/api/schemas.ts'
 import { WEBHOOK_STATES } from './rules.ts'
+import { MAX_URL_LENGTH } from './target.ts'
 
 /** What everybody sees of a webhook. */
 export const webhookFields = {
@@ -71,6 +72,13 @@ export const deliverySchema = named('Delivery', {
   attempt: Type.Integer({ description: 'From 1, per message.', examples: [1] }),
   ...outcomeFields,
   ...timeFields('attempted_at'),
+})
+
+export const urlField = Type.String({
+  format: 'uri',
+  pattern: '^https?://[^\\s\\\\]+$',
+  maxLength: MAX_URL_LENGTH,
+  description: 'The https URL to deliver to.',
 })
 
 export const sinceField = Type.Integer({

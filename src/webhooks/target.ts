@@ -16,7 +16,7 @@ export interface AllowedTargets {
   ranges: readonly string[]
 }
 
-const MAX_URL_LENGTH = 2_000
+export const MAX_URL_LENGTH = 2_000
 const PORTS = ['', '443', '8443']
 // As it is in the text: URL itself turns 0x7f.1, 2130706433 and full-width digits into 127.0.0.1.
 const AUTHORITY = /^https?:\/\/([^/?#]+)/i

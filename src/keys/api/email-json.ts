@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ADDRESS_SYNTAX } from '../../base/address.ts'
 import { timestampFields } from '../../base/time.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { named, nullable, timeFields } from '../../http/server/schemas.ts'
@@ -22,7 +23,10 @@ export const CHARGED = {
 } as const
 
 export const toField = Type.Optional(
-  Type.String({ description: 'Only mail to this address; a display name is ignored.' }),
+  Type.String({
+    pattern: `^(?:[^<>]*<\\s*${ADDRESS_SYNTAX}\\s*>|\\s*${ADDRESS_SYNTAX})\\s*$`,
+    description: 'Only mail to this address; a display name is ignored.',
+  }),
 )
 
 const recordFields = {

@@ -90,7 +90,7 @@ export const readEmailRoutes = [
     description: `One attachment, by its index in the message. An index that the message does not have is 404 as well. ${CHARGES}`,
     input: Type.Object({
       ...input.properties,
-      index: Type.Integer({ minimum: 0, description: 'The index of the attachment.' }),
+      index: { ...idField, description: 'The index of the attachment.' },
     }),
     output: 'application/octet-stream',
     problems: [...ofOneEmail.problems, 'shutting_down'],

@@ -1,3 +1,4 @@
+import { Check } from 'typebox/schema'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import {
@@ -7,6 +8,7 @@ import {
   problemFault,
   request,
 } from '../../../test/kit/http/http-client.ts'
+import { deleteMailRoute } from './read-mail.ts'
 
 let app: App
 let url: string
@@ -98,6 +100,20 @@ describe('200', () => {
 })
 
 describe('400', () => {
+  test('each combination of parameters is refused that the schema does not describe, and no other', async () => {
+    const { token } = await app.session()
+    const pick = <T>(...values: T[]) => values
+    for (const id of pick(undefined, 1))
+      for (const ids of pick(undefined, [1, 2]))
+        for (const all of pick(undefined, false, true))
+          for (const upToId of pick(undefined, 1)) {
+            const body = JSON.stringify({ token, id, ids, all, up_to_id: upToId })
+            const { status } = await postJson(url, body)
+            const isDescribed = Check(deleteMailRoute.input, JSON.parse(body))
+            expect(status === 400, body).toBe(!isDescribed)
+          }
+  })
+
   test('a missing token or id is refused', async () => {
     const { token } = await app.session()
     for (const params of [

@@ -27,7 +27,10 @@ export const attachmentRoute = route({
   input: Type.Object({
     token: tokenField,
     id: idField,
-    index: Type.Integer({ minimum: 0, description: 'The index of the attachment in read-mail.' }),
+    index: {
+      ...idField,
+      description: 'The index of the attachment in read-mail.',
+    },
   }),
   output: 'application/octet-stream',
   problems: ['invalid_token', 'session_expired', 'message_not_found', 'not_found', 'shutting_down'],

@@ -197,32 +197,45 @@ function attachmentJson(id: number, note: AttachmentInfo) {
   }
 }
 
+const selectionFields = {
+  id: Type.Optional(idField),
+  ids: Type.Optional(
+    Type.Array(idField, {
+      maxItems: 500,
+      description: 'Up to 500 ids, as a JSON array or separated by commas.',
+    }),
+  ),
+  all: Type.Optional(
+    Type.Boolean({ description: 'With up_to_id: delete all messages up to that id.' }),
+  ),
+  up_to_id: Type.Optional({
+    ...idField,
+    description: 'With all=1: messages newer than this id are kept.',
+  }),
+}
+
+const all = (is: boolean) => ({ all: { const: is } })
+
+/** What parseSelection accepts. */
+const SELECTION = {
+  oneOf: [
+    { required: ['id'], properties: { id: selectionFields.id, ...all(false) } },
+    { required: ['ids'], properties: { ids: selectionFields.ids, ...all(false) } },
+    {
+      required: ['all', 'up_to_id'],
+      properties: { ...all(true), up_to_id: selectionFields.up_to_id, id: false, ids: false },
+    },
+  ],
+  dependentSchemas: { up_to_id: { required: ['all'], properties: all(true) } },
+}
+
 export const deleteMailRoute = route({
   method: 'POST',
   path: '/api/delete-mail',
   title: 'Delete messages',
   description:
     'Deletes messages permanently: one with id, several with ids, or every message up to up_to_id with all=1. Use exactly one of the three. An unknown id is an error; unknown ids in ids are ignored.',
-  input: Type.Object({
-    token: tokenField,
-    id: Type.Optional(idField),
-    ids: Type.Optional(
-      Type.Array(idField, {
-        maxItems: 500,
-        description: 'Up to 500 ids, as a JSON array or separated by commas.',
-      }),
-    ),
-    all: Type.Optional(
-      Type.Boolean({ description: 'With up_to_id: delete all messages up to that id.' }),
-    ),
-    up_to_id: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'With all=1: messages newer than this id are kept.',
-      }),
-    ),
-  }),
+  input: Type.Object({ token: tokenField, ...selectionFields }, SELECTION),
   output: successSchema({
     message: Type.String(),
     deleted: Type.Integer({ description: 'How many messages were deleted.', examples: [1] }),

@@ -1,12 +1,19 @@
 import { type Static, Type } from 'typebox'
 import { timestampFields } from '../../base/time.ts'
 import { named, namedSuccess, nullable, timeFields } from '../../http/server/schemas.ts'
+import { MAX_PATTERN, SENDER_SYNTAX } from '../../shared/sender-pattern.ts'
+import { MAX_SUBJECT_CHARACTERS, SEARCH_CHARACTERS } from '../rules/filter.ts'
 import type { MessageSummary } from '../rules/message.ts'
-import type { Session } from '../rules/session.ts'
+import {
+  LABEL,
+  MAX_LIFETIME_SECONDS,
+  MIN_LIFETIME_SECONDS,
+  type Session,
+} from '../rules/session.ts'
 
 // Schemas shared by several endpoints, and the functions that build their values.
 
-const MAX_ID = Number.MAX_SAFE_INTEGER
+export const MAX_ID = Number.MAX_SAFE_INTEGER
 
 export const tokenField = Type.String({
   description: 'The session token. It may also be sent as Authorization: Bearer.',
@@ -20,10 +27,10 @@ export const idField = Type.Integer({
 
 export const ttlField = Type.Optional(
   Type.Integer({
-    minimum: 0,
-    maximum: MAX_ID,
+    minimum: MIN_LIFETIME_SECONDS,
+    maximum: MAX_LIFETIME_SECONDS,
     description:
-      'Lifetime in seconds from now, at least 60. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
+      'Lifetime in seconds from now. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
   }),
 )
 
@@ -57,11 +64,14 @@ export const waitField = Type.Optional(
 export const senderFilterFields = {
   from: Type.Optional(
     Type.String({
+      maxLength: MAX_PATTERN,
+      pattern: `^\\s*${SENDER_SYNTAX}\\s*$`,
       description: 'Only from this address, or from this domain and its subdomains.',
     }),
   ),
   subject: Type.Optional(
     Type.String({
+      maxLength: MAX_SUBJECT_CHARACTERS,
       description: 'Only with this text in the subject, ignoring case; at most 200 characters.',
     }),
   ),
@@ -81,11 +91,16 @@ export const filterFields = {
 }
 
 export const labelField = Type.Optional(
-  Type.String({ description: 'A name for the mailbox, at most 60 characters; see check-mail.' }),
+  Type.String({
+    pattern: LABEL.source,
+    description: 'A name for the mailbox, at most 60 characters; see check-mail.',
+  }),
 )
 
 export const searchField = Type.Optional(
   Type.String({
+    minLength: SEARCH_CHARACTERS.min,
+    maxLength: SEARCH_CHARACTERS.max,
     description:
       'Only messages with this text in the sender, the subject or the first 100,000 characters of the text, ignoring case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
   }),

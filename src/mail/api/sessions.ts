@@ -3,16 +3,19 @@ import { secretHash } from '../../base/id.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
-import { messageSchema, named, namedSuccess } from '../../http/server/schemas.ts'
-import { MAX_MESSAGES, parseRules } from '../../shared/address-rules.ts'
+import { enumField, messageSchema, named, namedSuccess } from '../../http/server/schemas.ts'
+import { MAX_MESSAGES, MAX_SENDERS, parseRules } from '../../shared/address-rules.ts'
+import { SENDER_SYNTAX } from '../../shared/sender-pattern.ts'
 import type { MailRouteDeps } from '../deps.ts'
+import { MAX_PREFIX, PREFIX } from '../rules/prefix.ts'
 import { parseLabel } from '../rules/session.ts'
 import { createSession } from '../sessions/create-session.ts'
 import { sessionDomains } from '../sessions/domains.ts'
 import { endSession, extendSession, updateSession } from '../sessions/session.ts'
-import { parseChange } from '../sessions/session-change.ts'
+import { parseChange, SETTING_NAMES } from '../sessions/session-change.ts'
 import {
   labelField,
+  MAX_ID,
   sessionJson,
   sessionSchema,
   settingsFields,
@@ -50,13 +53,15 @@ export const domainsRoute = route({
   },
 })
 
-const id = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const id = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_ID, description }))
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 /** What the owner of a session can choose, then and later. */
 const settingFields = {
   only_from: Type.Optional(
     Type.String({
+      pattern: `^\\s*${SENDER_SYNTAX}\\s*(?:,\\s*${SENDER_SYNTAX}\\s*){0,${MAX_SENDERS - 1}}$`,
       description:
         'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
     }),
@@ -77,23 +82,30 @@ export const createSessionRoute = route({
   title: 'Create a session',
   description:
     'Creates a mailbox and returns its address and token. Without parameters, the address is random. Store the token: it is returned only once. With an APIKey, the mail can also be read with /emails; creating the session is free.',
-  input: Type.Object({
-    prefix: Type.Optional(
-      Type.String({
-        description:
-          'The local part: 1 to 64 characters from a-z and 0-9, with single . _ or - between them.',
-      }),
-    ),
-    domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
-    domain: Type.Optional(
-      Type.String({ description: 'The name of a domain from /api/domains, instead of domain_id.' }),
-    ),
-    ttl: ttlField,
-    use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
-    gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
-    gmail_id: id('The id of a Gmail account from /api/domains.'),
-    ...settingFields,
-  }),
+  input: Type.Object(
+    {
+      prefix: Type.Optional(
+        Type.String({
+          maxLength: MAX_PREFIX,
+          pattern: PREFIX.source,
+          description:
+            'The local part: 1 to 64 characters from a-z and 0-9, with single . _ or - between them.',
+        }),
+      ),
+      domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
+      domain: Type.Optional(
+        Type.String({
+          description: 'The name of a domain from /api/domains, instead of domain_id.',
+        }),
+      ),
+      ttl: ttlField,
+      use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
+      gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
+      gmail_id: id('The id of a Gmail account from /api/domains.'),
+      ...settingFields,
+    },
+    { dependentSchemas: { domain: { properties: { domain_id: false } } } },
+  ),
   output: sessionSchema,
   acceptsKey: true,
   problems: [
@@ -126,23 +138,32 @@ export const createSessionRoute = route({
   },
 })
 
+const changeFields = {
+  ...settingFields,
+  clear: Type.Optional(
+    Type.Array(enumField(SETTING_NAMES), {
+      maxItems: SETTING_NAMES.length,
+      description:
+        'What to remove: only_from, max_messages or label, as a JSON array or separated by commas.',
+    }),
+  ),
+}
+
 export const updateSessionRoute = route({
   method: 'POST',
   path: '/api/update-session',
   title: 'Change a session',
   description:
     'Changes the rules or the label of the session; what is not given stays. Mail that is being transferred meanwhile may still be judged by the former rules. max_messages counts all messages since the session was created. At most ten times a minute per token.',
-  input: Type.Object({
-    token: tokenField,
-    ...settingFields,
-    clear: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: 3,
-        description:
-          'What to remove: only_from, max_messages or label, as a JSON array or separated by commas.',
-      }),
-    ),
-  }),
+  input: Type.Object(
+    { token: tokenField, ...changeFields },
+    {
+      anyOf: Object.entries(changeFields).map(([name, field]) => ({
+        required: [name],
+        properties: { [name]: field },
+      })),
+    },
+  ),
   output: namedSuccess('SessionSettings', settingsFields),
   problems: ['invalid_token', 'session_expired'],
   async handle({ token, ...input }, deps: MailRouteDeps, request) {

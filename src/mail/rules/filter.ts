@@ -16,7 +16,7 @@ export interface MailFilter {
   hasLink: boolean
 }
 
-const MAX_SUBJECT_CHARACTERS = 200
+export const MAX_SUBJECT_CHARACTERS = 200
 
 interface FilterInput {
   from?: string | undefined
@@ -114,7 +114,7 @@ function stepCounter(): (message: Filtered) => boolean {
 /** Text to search for, case-folded. */
 export type SearchText = string & { readonly brand: 'SearchText' }
 
-const SEARCH_CHARACTERS = { min: 2, max: 100 }
+export const SEARCH_CHARACTERS = { min: 2, max: 100 }
 
 /** Throws `invalid_parameter`. */
 export function parseSearch(text: string): SearchText {

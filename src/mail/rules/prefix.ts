@@ -1,13 +1,13 @@
 import { Problem } from '../../base/problem.ts'
 
 export const MAX_PREFIX = 64
-const PREFIX = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/
+// Before lower-casing, as with addresses: some letters outside ASCII lower-case to ASCII ones.
+export const PREFIX = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/
 
 /** The local part a user asks for: lower-cased, validated and not reserved. */
 export function parsePrefix(text: string): string {
-  // As with addresses: some letters outside ASCII lower-case to ASCII ones.
-  const prefix = text.length <= MAX_PREFIX && /^[\x20-\x7e]+$/.test(text) ? text.toLowerCase() : ''
-  if (!PREFIX.test(prefix)) {
+  const prefix = text.toLowerCase()
+  if (text.length > MAX_PREFIX || !PREFIX.test(text)) {
     throw new Problem(
       'invalid_prefix',
       'prefix: use 1 to 64 of a-z and 0-9, with single dots, hyphens or underscores inside.',

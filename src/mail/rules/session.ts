@@ -66,11 +66,12 @@ export interface Session extends MailboxCounters, RuledAddress {
 }
 
 const MAX_LABEL_CHARACTERS = 60
-const LABEL = new RegExp(`^[^\\p{Cc}\\p{Cs}]{1,${MAX_LABEL_CHARACTERS}}$`, 'u')
+/** Without control characters. */
+export const LABEL = new RegExp(`^[^\\x00-\\x1f\\x7f-\\x9f]{1,${MAX_LABEL_CHARACTERS}}$`, 'u')
 
 /** Throws `invalid_parameter`. */
 export function parseLabel(text: string): string {
-  if (LABEL.test(text)) return text
+  if (LABEL.test(text) && text.isWellFormed()) return text
   throw new Problem(
     'invalid_parameter',
     `label: must be at most ${MAX_LABEL_CHARACTERS} characters, without control characters.`,

@@ -10,6 +10,7 @@ const CLEARED = {
 } as const satisfies Record<string, SessionChange['set']>
 
 type SettingName = keyof typeof CLEARED
+export const SETTING_NAMES = Object.keys(CLEARED) as SettingName[]
 
 interface ChangeInput {
   only_from?: string
