@@ -87,8 +87,12 @@ function dateOf(ms: number | null): Date | undefined {
 type WebhookCounts = Record<'all' | 'failing', number>
 
 export const webhookReads = {
-  *readWebhook(id: string, now: Date): Operation<Webhook | undefined> {
-    const [row] = yield* query<WebhookRow>(`${SELECT} where webhook.id = $1`, [id])
+  /** `keyId`: only if it belongs to this key. */
+  *readWebhook(id: string, now: Date, keyId?: string): Operation<Webhook | undefined> {
+    const [row] = yield* query<WebhookRow>(
+      `${SELECT} where webhook.id = $1 and key_id = coalesce($2, key_id)`,
+      [id, keyId],
+    )
     return row && webhookOf(row, now)
   },
   /** Webhooks of a key, oldest first. */

@@ -88,11 +88,9 @@ export async function findWebhook(
   id: string,
   { keyId }: WebhookCaller,
 ): Promise<Webhook> {
-  const webhook = await shop.readWebhook(id, now())
-  if (!webhook || (keyId !== undefined && webhook.keyId !== keyId)) {
-    throw new Problem('webhook_not_found', 'No such webhook.')
-  }
-  return webhook
+  const webhook = await shop.readWebhook(id, now(), keyId)
+  if (webhook) return webhook
+  throw new Problem('webhook_not_found', 'No such webhook.')
 }
 
 const MAX_BACKLOG = 100

@@ -51,6 +51,15 @@ export function webhooksContract(open: () => Promise<OpenShopStore>): void {
     })
   })
 
+  test('a webhook is not found for another key', async () => {
+    await addHook()
+    const found = ['k1', 'k2'].map((keyId) => store.readWebhook('wh_1', NOON, keyId))
+    expect((await Promise.all(found)).map((webhook) => webhook?.id)).toStrictEqual([
+      'wh_1',
+      undefined,
+    ])
+  })
+
   test('a key has at most ten webhooks, also if they are added at once', async () => {
     await store.addKey(KEY)
     await store.addKey({ ...KEY, id: 'k2', secretHash: 'other' })
