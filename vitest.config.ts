@@ -36,7 +36,7 @@ const SERVICE = 'src/**/*.service.test.ts'
 
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
-  ...existing('src/keys/api', ['emails-cost', 'sessions'], '.service.test.ts'),
+  ...existing('src/keys/api', ['emails-cost', 'rolled-token', 'sessions'], '.service.test.ts'),
   ...existing('src/mail/api', ['events', 'events-several', 'filters-model'], '.service.test.ts'),
   ...existing('test', [
     ...['key-privacy', 'operator-commands', 'privacy', 'series', 'upgrade', 'visible-after-250'],

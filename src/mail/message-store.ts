@@ -98,9 +98,26 @@ export function messageWrites(releaseRaws: ReleaseRaws) {
       yield* query('update mail.session set codes = codes + 1 where id = $1', [mailbox])
       return true
     },
-    deleteMessages: (mailbox: MailboxId, ids: readonly number[]): Operation<Volume> =>
-      removeMessages(mailbox, ids, releaseRaws),
+    *deleteMessages(
+      mailbox: MailboxId,
+      ids: readonly number[],
+      tokenHash?: string,
+    ): Operation<Volume> {
+      const isAllowed = tokenHash === undefined || (yield* lockToken(mailbox, tokenHash))
+      return isAllowed ? yield* removeMessages(mailbox, ids, releaseRaws) : NOTHING
+    },
   }
+}
+
+const NOTHING: Volume = { messages: 0, bytes: 0 }
+
+/** Whether the session has this token, which then stays until the commit. */
+function* lockToken(mailbox: MailboxId, tokenHash: string): Operation<boolean> {
+  const owned = yield* query(
+    'select 1 from mail.session where id = $1 and token_hash = $2 for no key update',
+    [mailbox, tokenHash],
+  )
+  return owned.length === 1
 }
 
 interface RemovedRow {
@@ -129,7 +146,7 @@ export function* removeMessages(
     `delete from ${THESE} returning raw_id, size, ${STORED} as stored`,
     [mailbox, ids],
   )
-  if (gone.length === 0) return { messages: 0, bytes: 0 }
+  if (gone.length === 0) return NOTHING
   const sum = (key: 'size' | 'stored') => gone.reduce((all, row) => all + row[key], 0)
   yield* query(
     `update ${box} set version = version + 1, count = count - $2, bytes = bytes - $3 where id = $1`,

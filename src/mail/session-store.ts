@@ -96,11 +96,11 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
 }
 
 export const sessionEnds = {
-  *endSession(mailbox: MailboxId, now: Date): Operation<boolean> {
+  *endSession(mailbox: MailboxId, now: Date, tokenHash?: string): Operation<boolean> {
     const ended = yield* query(
       `update mail.session set expires_at = $2, token_hash = null, version = version + 1
-       where id = $1 and token_hash is not null and expires_at > $2 returning id`,
-      [mailbox, now.getTime()],
+       where id = $1 and token_hash = coalesce($3, token_hash) and expires_at > $2 returning id`,
+      [mailbox, now.getTime(), tokenHash],
     )
     return ended.length === 1
   },

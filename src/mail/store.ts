@@ -40,8 +40,8 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
   reviveSession(revival: Revival): Promise<Session | undefined>
-  /** Ends the session: its token becomes invalid, and the cool-down of its address begins. False if it was not live. */
-  endSession(mailbox: MailboxId, now: Date): Promise<boolean>
+  /** Ends the session: its token becomes invalid, and the cool-down of its address begins. False as above. */
+  endSession(mailbox: MailboxId, now: Date, tokenHash?: string): Promise<boolean>
 
   /** Live sessions that were created with the key, newest first. */
   listKeySessions(page: KeySessionPage): Promise<Session[]>
@@ -69,8 +69,8 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   /** All of a mailbox, newest first: what a live stream compares. */
   listMessageIds(mailbox: MailboxId): Promise<number[]>
   findMessage(mailbox: MailboxId, id: number): Promise<Message | undefined>
-  /** Deletes those of the messages that are in this mailbox, in one commit: pass few at a time. */
-  deleteMessages(mailbox: MailboxId, ids: readonly number[]): Promise<Volume>
+  /** Deletes those of the messages that are in this mailbox, if it has this token, in one commit: pass few at a time. */
+  deleteMessages(mailbox: MailboxId, ids: readonly number[], tokenHash?: string): Promise<Volume>
   /**
    * Saves what a list shows of the parsed mail, for a message of a session, once: true if this call did. This changes the
    * version of the session, but not that of its key.

@@ -1,3 +1,4 @@
+import { secretHash } from '../../base/id.ts'
 import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
 import { decodeInSteps } from '../../mime/decode.ts'
@@ -138,8 +139,12 @@ type DeleteDeps = Pick<MailDeps, 'store' | 'bus' | 'now'>
 
 export async function deleteMail(deps: DeleteDeps, token: string, id: number): Promise<void> {
   const session = await liveSession(deps, token)
-  const { messages } = await deps.store.deleteMessages(session.id, [id])
-  if (messages === 0) throw messageNotFound()
+  const { messages } = await deps.store.deleteMessages(session.id, [id], secretHash(token))
+  if (messages === 0) {
+    // The token may have been replaced meanwhile.
+    await liveSession(deps, token)
+    throw messageNotFound()
+  }
   wakeSession(deps.bus, session)
 }
 
@@ -162,8 +167,9 @@ export async function deleteSeveral(
   try {
     for (let at = 0; at < ids.length; at += DELETED_AT_ONCE) {
       const some = ids.slice(at, at + DELETED_AT_ONCE)
-      deleted += (await store.deleteMessages(session.id, some)).messages
+      deleted += (await store.deleteMessages(session.id, some, secretHash(token))).messages
     }
+    if (deleted < ids.length) await liveSession(deps, token)
   } finally {
     if (deleted > 0) wakeSession(bus, session)
   }

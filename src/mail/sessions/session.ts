@@ -54,8 +54,15 @@ export async function endSession(
   token: string,
 ): Promise<void> {
   const session = await liveSession(deps, token)
-  if (!(await deps.store.endSession(session.id, deps.now()))) throw sessionExpired()
+  const isEnded = await deps.store.endSession(session.id, deps.now(), secretHash(token))
+  if (!isEnded) await throwEnded(deps, token)
   wakeSession(deps.bus, session)
+}
+
+/** For a write that found no live session with the token: since the request found it, it has ended or got another token. */
+async function throwEnded(deps: SessionDeps, token: string): Promise<never> {
+  await liveSession(deps, token)
+  throw sessionExpired()
 }
 
 /** Changes the rules or the label of a live session. Waiters are woken, because its version changes. */
@@ -66,8 +73,7 @@ export async function updateSession(
 ): Promise<Session> {
   await liveSession(deps, token)
   const change = { tokenHash: secretHash(token), now: deps.now(), set }
-  const session = await deps.store.updateSession(change)
-  if (!session) throw sessionExpired()
+  const session = (await deps.store.updateSession(change)) ?? (await throwEnded(deps, token))
   wakeSession(deps.bus, session)
   return session
 }
@@ -89,7 +95,7 @@ export async function extendSession(
   const session = await knownSession(store, token)
   const domain = await domainOf(store, session)
   const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed: isKeyed(session) })
-  const extension = { domain, seconds, now: deps.now(), tokenHash: secretHash(token) }
+  const extension = { domain, seconds, now: deps.now(), token }
   if (isLive(session, extension.now)) return await extend(deps, session, extension)
 
   const revived = await revive(deps, session, extension)
@@ -104,18 +110,20 @@ interface Extension {
   domain: MailDomain | undefined
   seconds: number
   now: Date
-  tokenHash: string
+  token: string
 }
 
 async function extend(
-  { store, lifetimes, bus }: ExtendSessionDeps,
+  deps: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now, tokenHash }: Extension,
+  { domain, seconds, now, token }: Extension,
 ): Promise<Session> {
+  const { store, lifetimes, bus } = deps
   const cap = maxLifetimeSeconds(domain, lifetimes, isKeyed(session))
   const expiresAt = extendedExpiry(session, now, seconds, cap)
-  const extended = await store.extendSession(session.id, expiresAt, now, tokenHash)
-  if (!extended) throw sessionExpired()
+  const extended =
+    (await store.extendSession(session.id, expiresAt, now, secretHash(token))) ??
+    (await throwEnded(deps, token))
   wakeSession(bus, session)
   return extended
 }
@@ -124,13 +132,14 @@ async function extend(
 async function revive(
   deps: ExtendSessionDeps,
   session: Session,
-  { domain, seconds, now, tokenHash }: Extension,
+  { domain, seconds, now, token }: Extension,
 ): Promise<Session | undefined> {
   const { store, cooldownMs } = deps
   if (!isWithinCooldown(session, now, cooldownMs)) return undefined
   if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
-  return await store.reviveSession({ mailbox: session.id, tokenHash, now, expiresAt, cooldownMs })
+  const revival = { mailbox: session.id, tokenHash: secretHash(token), now, expiresAt, cooldownMs }
+  return await store.reviveSession(revival)
 }
 
 function isKeyed({ keyId }: Session): boolean {

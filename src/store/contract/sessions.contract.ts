@@ -183,6 +183,15 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
       expect.assert(rolled && rolled.id === id && rolled.version > version)
       expect(await fixture.other.findSession(tokenHash)).toBeUndefined()
       expect(await fixture.other.findSession('new')).toStrictEqual(rolled)
+      await fixture.send(['one@box.test'])
+      const ids = await fixture.store.listMessageIds(id)
+      const remove = async (hash: string) =>
+        (await fixture.store.deleteMessages(id, ids, hash)).messages
+      expect([await remove(tokenHash), await remove('new')]).toStrictEqual([0, 1])
+      expect(await fixture.store.endSession(id, START, tokenHash)).toBe(false)
+      const set = { label: 'mine' }
+      const change = { tokenHash, now: START, set }
+      expect(await fixture.store.updateSession(change)).toBeUndefined()
       const extend = (hash: string) => fixture.store.extendSession(id, at(2 * HOUR), START, hash)
       expect([await extend(tokenHash), Boolean(await extend('new'))]).toStrictEqual([
         undefined,
@@ -195,6 +204,27 @@ export function sessionsContract(open: () => Promise<OpenMailStore>): void {
         undefined,
         true,
       ])
+    })
+
+    test('a token that is replaced meanwhile does its writes before, or not at all', async () => {
+      for (let round = 0; round < 20; round += 1) {
+        const [name, newHash] = [`race${round}`, `new${round}`]
+        const { id, tokenHash } = await session(name)
+        await fixture.send([`${name}@box.test`])
+        const ids = await fixture.store.listMessageIds(id)
+        const set = { label: 'old' }
+        const [rolled, deleted, updated, ended] = await Promise.all([
+          fixture.other.rollToken({ ...named(name, 'ann'), tokenHash: newHash }),
+          fixture.store.deleteMessages(id, ids, tokenHash),
+          fixture.store.updateSession({ tokenHash, now: START, set }),
+          fixture.store.endSession(id, START, tokenHash),
+        ])
+        expect(ended, 'either ends the token').toBe(rolled === undefined)
+        if (!rolled) continue
+        expect(rolled.count).toBe(1 - deleted.messages)
+        expect(rolled.label).toBe(updated ? 'old' : undefined)
+        expect(await fixture.store.findSession(newHash)).toStrictEqual(rolled)
+      }
     })
   })
 
