@@ -110,8 +110,9 @@ export const sessionEnds = {
   },
 
   *updateSession({ tokenHash, now, set }: SessionChange): Operation<Session | undefined> {
+    // `codes` is part of the version of the session, but not of that of its key, whose mail stays the same.
     const [row] = yield* query<SessionRow>(
-      `update mail.session set version = version + 1,
+      `update mail.session set codes = codes + 1,
          only_from = case when $3 then $4 else only_from end,
          max_messages = case when $5 then cast($6 as integer) else max_messages end,
          label = case when $7 then $8 else label end

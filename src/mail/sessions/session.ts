@@ -65,7 +65,7 @@ async function throwEnded(deps: SessionDeps, token: string): Promise<never> {
   throw sessionExpired()
 }
 
-/** Changes the rules or the label of a live session. Waiters are woken, because its version changes. */
+/** Changes the rules or the label of a live session. Waiters with its token are woken, because its version changes. */
 export async function updateSession(
   deps: SessionDeps & { bus: WakingBus },
   token: string,
@@ -74,7 +74,7 @@ export async function updateSession(
   await liveSession(deps, token)
   const change = { tokenHash: secretHash(token), now: deps.now(), set }
   const session = (await deps.store.updateSession(change)) ?? (await throwEnded(deps, token))
-  wakeSession(deps.bus, session)
+  deps.bus.wake(session.id)
   return session
 }
 

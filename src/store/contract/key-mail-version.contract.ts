@@ -28,13 +28,14 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs:
     let fixture: Fixture
     let store: Store
     let own: MailboxId
+    let ownToken: string
     let ended: MailboxId
     let ofOtherKey: MailboxId
 
     beforeEach(async () => {
       fixture = await openFixture(await open())
       store = fixture.store
-      own = (await fixture.session('own@box.test', DAY, KEY)).id
+      ;({ id: own, tokenHash: ownToken } = await fixture.session('own@box.test', DAY, KEY))
       await fixture.session('quiet@box.test', 2 * DAY, KEY)
       ended = (await fixture.session('ended@box.test', MINUTE, KEY)).id
       ofOtherKey = (await fixture.session('theirs@box.test', DAY, OTHER_KEY)).id
@@ -92,6 +93,12 @@ export function keyMailVersionContract(open: () => Promise<OpenMailStore>, runs:
         'the end of its session',
         () => store.endSession(own, new Date(now.getTime() - 1)),
         ['all', 'own', 'own@'],
+      ],
+      [
+        'a label and a rule of its session',
+        () =>
+          store.updateSession({ tokenHash: ownToken, now, set: { label: 'x', maxMessages: 9 } }),
+        [],
       ],
       ['the end of a session of another key', () => store.endSession(ofOtherKey, now), []],
       [
