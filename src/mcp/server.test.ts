@@ -125,6 +125,24 @@ test('a message that is parsed after a newer one is found, and no other is read 
   expect(read).toStrictEqual([2, 1])
 })
 
+test('a message that is parsed late ends the wait without another mail', async () => {
+  const [prose, late] = [
+    { ...MESSAGE, id: 2, code: 'ignore-previous-instructions-now' },
+    { ...MESSAGE, id: 1, code: '493027' },
+  ]
+  const waits: number[] = []
+  const call = async (endpoint: string, { id = 0, since_id: since = 0, wait = 0 }) => {
+    if (endpoint === 'read-mail') return { message: id === 1 ? late : prose }
+    if (wait > 0) waits.push(wait)
+    // It is parsed during the third wait, which it cannot end: it is older than the message that was passed over.
+    const messages = waits.length < 3 ? [prose] : [prose, late]
+    return { messages: messages.filter((one) => one.id > since) }
+  }
+  const text = await waitForLink(call as ApiCall, undefined, 'wait_for_code', 50)
+  expect(text).toMatch(/"status":"found","id":1,"code":"493027"/)
+  expect(waits).toStrictEqual([50, 1, 1])
+})
+
 test('of two links, the one that is not too long is found', async () => {
   const long = { url: `https://shop.test/verify?${'x'.repeat(1_000)}`, kind: 'verify' }
   const text = await waitForLink(mailbox({ ...MESSAGE, links: [long, ...MESSAGE.links] }))

@@ -220,10 +220,11 @@ async function waitFor(
   const examined = new Set<number>()
   let newest = sinceId
   for (;;) {
-    const wait = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
-    const waited = await list(newest, wait)
-    // An older message may have been parsed after the newest one.
-    const { messages } = newest === sinceId ? waited : await list(sinceId, 0)
+    const left = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
+    // Once a message was passed over, an older one may be parsed, which does not end a wait for newer ones.
+    const isFirst = newest === sinceId
+    const waited = await list(newest, isFirst ? left : Math.min(left, RECHECK_SECONDS))
+    const { messages } = isFirst ? waited : await list(sinceId, 0)
     for (const { id } of messages.filter((one) => !examined.has(one.id) && isCandidate(one))) {
       const { message } = await call('read-mail', { token: filter.token, id })
       const result = waitResult(message)
@@ -231,9 +232,12 @@ async function waitFor(
       examined.add(id)
     }
     newest = messages[0]?.id ?? newest
-    if (waited.messages.length === 0 || performance.now() >= end) return { value: TIMEOUT }
+    const isOver = isFirst && waited.messages.length === 0
+    if (isOver || performance.now() >= end) return { value: TIMEOUT }
   }
 }
+
+const RECHECK_SECONDS = 1
 
 /** Messages that are examined at a time: as many as check-mail returns. */
 const EXAMINED = 500
