@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Mayfly } from '../../clients/js/src/mayfly.ts'
@@ -55,9 +57,8 @@ export function startMayfly(
 export function startMayfly(settings?: TestSettings): Promise<TestMayfly>
 export async function startMayfly({ key, ...given }: TestSettings = {}): Promise<TestMayfly> {
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-test-'))
-  removeAtExit(folder)
   const settings = { ...DEFAULTS, MAYFLY_DATA: folder, ...given }
-  const closers = [() => removeFolder(folder)]
+  const closers = [removeAtExit(folder)]
   const stop = async () => {
     for (const close of closers.toReversed()) await close()
   }
@@ -81,37 +82,22 @@ async function issueKey(settings: Readonly<Record<string, string>>): Promise<str
   return await issueTestKey(settings)
 }
 
-/** Of services that run. */
-const folders = new Set<string>()
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-function removeAtExit(folder: string): void {
-  if (folders.size === 0) {
-    process.on('exit', removeFoldersNow)
-    for (const signal of SIGNALS) process.on(signal, exitBySignal)
+/** Deletes the folder also if this process ends before `stop`; returns how to delete it now. */
+function removeAtExit(folder: string): () => Promise<void> {
+  const removeNow = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeNow)
+  // Test runners kill their workers. This waits for the end of the pipe, and Ctrl-C does not reach it.
+  const guard = spawn('sh', ['-c', 'cat; rm -rf "$0"', folder], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  for (const emitter of [guard, guard.stdin]) emitter.on('error', () => {})
+  guard.unref()
+  if (guard.stdin instanceof Socket) guard.stdin.unref()
+  return async () => {
+    await rm(folder, { recursive: true, force: true })
+    process.off('exit', removeNow)
+    guard.stdin.end()
   }
-  folders.add(folder)
-}
-
-async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true })
-  folders.delete(folder)
-  if (folders.size === 0) stopListening()
-}
-
-function stopListening(): void {
-  process.off('exit', removeFoldersNow)
-  for (const signal of SIGNALS) process.off(signal, exitBySignal)
-}
-
-function removeFoldersNow(): void {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-}
-
-function exitBySignal(signal: NodeJS.Signals): void {
-  // Whoever else listens decides whether the process exits.
-  if (process.listenerCount(signal) > 1) return
-  removeFoldersNow()
-  stopListening()
-  process.kill(process.pid, signal)
 }
