@@ -60,6 +60,15 @@ def run_service(command: str) -> Iterator[MayflyService]:
             # npx starts a shell, which does not pass signals on.
             start_new_session=True,
         )
+        # If this process is killed, the pipe ends, and with it the service and its data.
+        guard = subprocess.Popen(
+            ["sh", "-c", 'cat; kill -s KILL -- "-$0"; rm -rf "$1"', str(process.pid), folder],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             if not _becomes_ready(process, f"{url}/readyz"):
                 log.seek(0)
@@ -67,6 +76,9 @@ def run_service(command: str) -> Iterator[MayflyService]:
             yield MayflyService(url, smtp_port, lambda: _issue_key(command, env))
         finally:
             _stop(process)
+            # Before the process id can belong to another.
+            guard.kill()
+            guard.communicate()
 
 
 def _issue_key(command: str, env: dict[str, str]) -> str:
