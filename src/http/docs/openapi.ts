@@ -132,6 +132,7 @@ function urlParameters(route: Route): object[] {
       name,
       in: isInPath(route, name) ? 'path' : 'query',
       required: isRequired(input, name),
+      ...(isList(schema) ? SEPARATED_BY_COMMAS : {}),
       schema,
     }))
 }
@@ -146,14 +147,14 @@ function headerParameter(field: Partial<HeaderField>): object {
   return { ...field, in: 'header', schema: { type: 'string' } }
 }
 
-/** The same in each encoding. Lists are separated by commas in a form: a repeated parameter is refused. */
+/** The same in each encoding. */
 function requestBody(route: Route): object {
   const { input } = route
   const fields = Object.entries(input.properties).filter(([name]) => !isInPath(route, name))
   const required = fields.map(([name]) => name).filter((name) => isRequired(input, name))
   const $id = operationId(`-${routeName(route)}-request`)
   const schema = { ...input, $id, properties: Object.fromEntries(fields), required }
-  const lists = fields.filter(([, field]: [string, ParamSchema]) => field.type === 'array')
+  const lists = fields.filter(([, field]) => isList(field))
   const encoding = Object.fromEntries(lists.map(([name]) => [name, SEPARATED_BY_COMMAS]))
   const content = {
     'application/json': { schema },
@@ -163,6 +164,11 @@ function requestBody(route: Route): object {
   return { required: required.length > 0, content }
 }
 
+function isList({ type }: ParamSchema): boolean {
+  return type === 'array'
+}
+
+/** Lists, except in JSON: a repeated parameter is refused. */
 const SEPARATED_BY_COMMAS = { style: 'form', explode: false }
 
 /** The token may be sent in a header instead. */
