@@ -30,7 +30,7 @@ const connectionsRefused = counter(
   ['address', 'all'],
 )
 
-const MAX_PER_ADDRESS = 1_000
+export const MAX_PER_ADDRESS = 1_000
 // With few slots in all, one address gets at most a quarter.
 const MAX_ADDRESS_SHARE = 1 / 4
 // Per new connection above the limit, so that a flood cannot make us scan thousands of busy connections each time.

@@ -5,12 +5,12 @@ import { NO_PARAMS, type Params } from './parameters.ts'
 import { discardBody } from './response.ts'
 
 // Bounds are checked before a body is parsed: what parsing costs depends on fields rather than bytes.
-const MAX_BODY_BYTES = 64 * 1024
-const MAX_FIELDS = 1_000
+export const MAX_BODY_BYTES = 64 * 1024
+export const MAX_FIELDS = 1_000
 // Each costs about 3 µs, even if it has only one byte.
 const MAX_CHUNKS = 1_000
 // Our forms have fewer than ten fields; each part costs about 20 µs.
-const MAX_PARTS = 100
+export const MAX_PARTS = 100
 export const NO_BYTES = Buffer.alloc(0)
 
 /** Checked here rather than by Node, for an error in our format. RFC 9112 3.2: another server might choose the other Host. */

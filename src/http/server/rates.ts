@@ -4,29 +4,50 @@ import type { ServerDeps } from './deps.ts'
 
 type RateDeps = Pick<ServerDeps, 'limit' | 'now'>
 
-/** Rate limits per client address or token. The failed login that uses up the burst is already one too many. */
-const RATES = {
-  request: { count: 50, seconds: 1, burst: 200 },
-  createSession: { count: 60, seconds: 60, burst: 60 },
-  checkout: { count: 30, seconds: 60, burst: 30 },
-  rollKey: { count: 10, seconds: 60, burst: 10 },
-  checkMail: { count: 600, seconds: 60, burst: 600 },
-  searchMail: { count: 60, seconds: 60, burst: 60 },
-  unknownEmail: { count: 60, seconds: 60, burst: 60 },
-  sendTest: { count: 1, seconds: 60, burst: 1 },
-  sendTestFromClient: { count: 10, seconds: 60, burst: 10 },
-  createWebhook: { count: 60, seconds: 60, burst: 60 },
-  testWebhook: { count: 10, seconds: 60, burst: 10 },
-  retryWebhook: { count: 10, seconds: 60, burst: 10 },
-  extendSession: { count: 10, seconds: 60, burst: 10 },
-  updateSession: { count: 10, seconds: 60, burst: 10 },
-  wrongKey: { count: 20, seconds: 60, burst: 21 },
-  wrongAdminToken: { count: 20, seconds: 60, burst: 21 },
+export interface NamedRate extends Rate {
+  /** What is counted, for docs/api.md; undefined: nothing of a client. */
+  of?: string
+}
+
+const perMinute = (count: number, of: string): NamedRate => ({
+  count,
+  seconds: 60,
+  burst: count,
+  of,
+})
+/** The failed login that uses up the burst is already one too many. */
+const failuresPerMinute = (count: number, of: string) => ({
+  ...perMinute(count, of),
+  burst: count + 1,
+})
+const perSecond = (count: number, burst: number, of: string) => ({ count, seconds: 1, burst, of })
+
+/** Rate limits per client address, token or key. */
+export const RATES = {
+  request: perSecond(50, 200, 'requests per client address'),
+  createSession: perMinute(60, 'create-session per client address'),
+  checkout: perMinute(30, 'checkout per client address'),
+  rollKey: perMinute(10, 'roll-key per client address'),
+  checkMail: perMinute(600, 'check-mail per token'),
+  searchMail: perMinute(60, 'searches (`q`) per token or key'),
+  unknownEmail: perMinute(60, 'messages requested per key that it does not see'),
+  sendTest: perMinute(1, 'send-test per token'),
+  sendTestFromClient: perMinute(10, 'send-test per client address'),
+  createWebhook: perMinute(60, 'new webhooks per key'),
+  testWebhook: perMinute(10, 'tests of webhooks per key'),
+  retryWebhook: perMinute(10, 'changes, replays and enables of webhooks per key, together'),
+  extendSession: perMinute(10, 'extend-session per token'),
+  updateSession: perMinute(10, 'update-session per token'),
+  wrongKey: failuresPerMinute(20, 'wrong keys per client address; then also right ones'),
+  wrongAdminToken: failuresPerMinute(
+    20,
+    'wrong admin tokens per client address; then also right ones',
+  ),
   wrongAdminTokenWarning: { count: 1, seconds: 3_600, burst: 1 },
-  runChecks: { count: 1, seconds: 60, burst: 3 },
+  runChecks: { ...perMinute(1, 'checks that the operator runs, per client address'), burst: 3 },
   // Separate from other requests, so that a busy address does not fail its health checks.
-  health: { count: 50, seconds: 1, burst: 200 },
-} as const satisfies Record<string, Rate>
+  health: perSecond(50, 200, '`/readyz` and `/metrics` per client address'),
+} satisfies Record<string, NamedRate>
 
 type RateName = keyof typeof RATES
 
