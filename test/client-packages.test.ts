@@ -11,6 +11,7 @@ import { pack } from '../build/npm-package.ts'
 import { type App, startApp } from './kit/app/app.ts'
 import { ROOT } from './kit/app/service-process.ts'
 import { launchBrowser } from './kit/page/browser.ts'
+import { fromNpm, npm } from './kit/programs/npm.ts'
 import { program } from './kit/programs/programs.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
@@ -33,23 +34,6 @@ beforeAll(() => {
   npm(installed, ['install', tarball])
 }, 120_000)
 afterAll(folder.remove)
-
-function npm(cwd: string, args: string[]): string {
-  const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  return execFileSync('npm', [...args, ...quiet], { cwd, encoding: 'utf8' })
-}
-
-/** A file of a package from npm; kept with the other packages. */
-function fromNpm(name: string, version: string, file: string): string {
-  const cache = join(ROOT, `node_modules/.cache/${name}-${version}`)
-  const path = join(cache, `node_modules/${name}/${file}`)
-  if (!existsSync(path)) {
-    mkdirSync(cache, { recursive: true })
-    writeFileSync(join(cache, 'package.json'), '{}')
-    npm(cache, ['install', `${name}@${version}`])
-  }
-  return path
-}
 
 const node20 = () => fromNpm(`node-${process.platform}-${process.arch}`, NODE_20, 'bin/node')
 const pyright = () => fromNpm('pyright', PYRIGHT, 'index.js')
