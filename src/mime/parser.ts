@@ -33,6 +33,8 @@ export interface ParserOptions {
   /** Gets a line for each mail that could not be parsed, with the reason and none of its content. */
   log: Pick<Log, 'warn' | 'error'>
   children?: number
+  /** See PoolOptions. */
+  reserve?: number
   limits?: Partial<JobLimits>
   /** Entry point of the children. */
   script?: URL
@@ -47,6 +49,7 @@ const parseSeconds = histogram('mayfly_parse_seconds', 'Time to parse a mail')
 export function openParser({
   log,
   children = 2,
+  reserve = 0,
   limits = {},
   script = new URL('./child.ts', import.meta.url),
 }: ParserOptions): Parser {
@@ -55,6 +58,7 @@ export function openParser({
     script,
     folders: [new URL('./', import.meta.url), new URL('../codes/', import.meta.url)],
     children,
+    reserve,
     limits,
     maxWaiting: 1_000,
     maxWaitingPerKey: 100,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import type { Log } from '../base/log/log.ts'
@@ -248,7 +249,9 @@ function openChildren(
   { store, log, now, parsing }: ChildrenDeps,
 ) {
   const limits = { memoryMb: memory.childMb }
-  const parser = openParser({ log, children: memory.parsers, limits, ...parsing })
+  // On two cores, two parsers take each other's time, and the memory of both.
+  const reserve = availableParallelism() > 2 ? 0 : memory.parsers - 1
+  const parser = openParser({ log, children: memory.parsers, reserve, limits, ...parsing })
   const parse = openParseOnce({ store, parser })
   const { kind: isolation } = childIsolation()
   if (isolation === 'none' && process.platform === 'linux')

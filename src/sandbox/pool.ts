@@ -11,13 +11,13 @@ import {
 } from './process.ts'
 import type { JobFailed } from './serve-jobs.ts'
 
-/** Runs a job in the child that is leased to the task. */
+/** Runs a job in a child, which has no other job meanwhile. */
 export type RunJob<Job, Result> = (job: Job) => Promise<Result | JobFailed | ChildLost>
 type Task<Job, Result, T> = (run: RunJob<Job, Result>) => Promise<T>
 
 /** Child processes for work on untrusted input. */
 export interface ProcessPool<Job, Result> {
-  /** Runs the task with a child of its own when it is its owner's turn. Requests for the same key share one run, see FairScheduler. */
+  /** Runs the task when it is its owner's turn. Requests for the same key share one run, see FairScheduler. */
   use<T>(key: unknown, request: JobRequest, task: Task<Job, Result, T>): Promise<T>
   /** See FairScheduler. */
   waiting(): number
@@ -26,6 +26,8 @@ export interface ProcessPool<Job, Result> {
 
 interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
   children: number
+  /** Of these, how many run only while a job of the others is slow; default: none. */
+  reserve?: number
   limits: Partial<JobLimits>
   /** How long a child without a job is kept. */
   idleMs?: number
@@ -39,15 +41,16 @@ const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memor
 export function openProcessPool<Job extends object, Result extends { kind: string }>(
   options: PoolOptions,
 ): ProcessPool<Job, Result> {
-  const { children: most, limits, idleMs = IDLE_MS } = options
-  const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, { most, idleMs })
+  const { children: most, reserve = 0, limits, idleMs = IDLE_MS } = options
+  const numbers = { most, usual: most - reserve, idleMs }
+  const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, numbers)
   const scheduler = openScheduler({ ...options, slots: most })
   return {
     async use(key, request, task) {
       return await scheduler.run(key, request, () => {
-        const { run, release } = workers.lease()
+        const { run, end } = openTask(workers)
         const result = task(run)
-        return { result, cost: result.then(release, release) }
+        return { result, cost: result.then(end, end) }
       })
     },
     waiting: scheduler.waiting,
@@ -69,69 +72,107 @@ export function logFailure(
   else log.error({ ...facts, reason: 'failed', location: outcome.location }, message)
 }
 
-/** Leases each child to one task at a time. */
+/** Gives each job a child of its own. */
 function openChildren<Job extends object, Result extends { kind: string }>(
   program: ChildProgram,
   limits: JobLimits,
-  { most, idleMs }: { most: number; idleMs: number },
+  { most, usual, idleMs }: { most: number; usual: number; idleMs: number },
 ) {
-  const all = new Set<SandboxedChild<Job, Result>>()
-  const idle = openIdleChildren<SandboxedChild<Job, Result>>(idleMs, (child) => all.delete(child))
+  type Child = SandboxedChild<Job, Result>
+  const all = new Set<Child>()
+  const idle = openIdleChildren<Child>(idleMs, (child) => all.delete(child))
+  const waiting: PromiseWithResolvers<Child>[] = []
   let closed = false
 
-  function take(): SandboxedChild<Job, Result> {
+  async function take(): Promise<Child> {
+    if (closed) throw shuttingDown()
     const child = idle.take()
-    // The first of all has no spare yet: an idle service needs only that one.
-    if (!child) return start()
-    // A spare child starts meanwhile, so that one owner's job does not make another wait for a start.
-    if (idle.isEmpty() && all.size < most) idle.add(start())
-    return child
+    if (child) {
+      // A spare child starts meanwhile, so that one owner's job does not make another wait for a start. The first of all has
+      // none yet: an idle service needs only that one.
+      if (idle.isEmpty() && all.size < usual) give(start())
+      return child
+    }
+    if (all.size < usual) return start()
+    const turn = Promise.withResolvers<Child>()
+    waiting.push(turn)
+    return await turn.promise
   }
 
-  function start(): SandboxedChild<Job, Result> {
+  function give(child: Child): void {
+    const next = waiting.shift()
+    if (next) next.resolve(child)
+    else idle.add(child)
+  }
+
+  function start(): Child {
     const child = startChild<Job, Result>(program, limits)
     all.add(child)
     return child
   }
 
+  /** Other jobs need not wait for a slow one. */
+  function startReserve(): void {
+    if (!closed && idle.isEmpty() && all.size < most) give(start())
+  }
+
   return {
-    lease() {
-      let child: SandboxedChild<Job, Result> | undefined
-      let costMs = 0
-      let hasLost = false
-      const run: RunJob<Job, Result> = async (job) => {
-        if (closed) throw shuttingDown()
-        child ??= take()
-        const { outcome, cpuMs } = await child.run(job)
-        costMs += cpuMs
-        if (child.alive()) return outcome
-        all.delete(child)
-        child = undefined
-        hasLost = true
-        if (closed) throw shuttingDown()
-        return outcome
+    start,
+    startReserve,
+    take,
+    giveBack(child: Child): void {
+      if (child.alive()) {
+        give(child)
+        return
       }
-      return {
-        run,
-        /**
-         * Resolves with the CPU time of the task. A task that killed a child also pays for the next one: its start is part of
-         * the cost, and the slot stays occupied until then.
-         */
-        async release(): Promise<number> {
-          if (!child && hasLost && !closed) {
-            child = start()
-            costMs += await child.ready.catch(() => 0)
-          }
-          if (child?.alive()) idle.add(child)
-          else if (child) all.delete(child)
-          return costMs
-        },
-      }
+      all.delete(child)
+      if (waiting.length > 0) startReserve()
     },
+    isClosed: () => closed,
     async close() {
       closed = true
       idle.close()
+      for (const turn of waiting.splice(0)) turn.reject(shuttingDown())
       await Promise.all([...all].map((child) => child.end()))
+    },
+  }
+}
+
+type Children<Job extends object, Result extends { kind: string }> = ReturnType<
+  typeof openChildren<Job, Result>
+>
+
+/** Runs the jobs of one task. */
+function openTask<Job extends object, Result extends { kind: string }>(
+  children: Children<Job, Result>,
+) {
+  let costMs = 0
+  let hasLost = false
+  const run: RunJob<Job, Result> = async (job) => {
+    const child = await children.take()
+    try {
+      const { outcome, cpuMs } = await child.run(job, children.startReserve)
+      costMs += cpuMs
+      if (child.alive()) return outcome
+      hasLost = true
+      if (children.isClosed()) throw shuttingDown()
+      return outcome
+    } finally {
+      children.giveBack(child)
+    }
+  }
+  return {
+    run,
+    /**
+     * Resolves with the CPU time of the task. A task that killed a child also pays for the next one: its start is part of
+     * the cost, and the slot stays occupied until then.
+     */
+    async end(): Promise<number> {
+      if (!hasLost || children.isClosed()) return costMs
+      const child = children.start()
+      costMs += await child.ready.catch(() => 0)
+      children.giveBack(child)
+      return costMs
     },
   }
 }

@@ -37,6 +37,9 @@ const POLL_MS = 50
  * next poll comes late as well: a mail must not be given up for that.
  */
 const MAX_POLL_CPU_MS = 2 * POLL_MS
+// A mail of 200 KB takes 250 ms of CPU time in a new child; on a busy machine it waits for it, too.
+const SLOW_CPU_MS = 300
+const SLOW_WALL_MS = 2_000
 /** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
 // By default V8 lets young objects take 96 MB, most of it garbage, before it collects them. Parsing takes no longer with 12.
@@ -68,8 +71,8 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     ...options,
     execPath: command,
     execArgv: argv,
-    // The environment of the service contains secrets.
-    env: {},
+    // The environment of the service contains secrets. A child has no threads that allocate much at the same time.
+    env: { MALLOC_ARENA_MAX: '1' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
@@ -92,12 +95,15 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   return {
     /** Resolves with the CPU time of the start. Rejects if the child could not be started. */
     ready,
-    /** One job at a time. Rejects only if the child could not be started, which does not depend on the job. */
-    async run(job: Job): Promise<JobOutcome<Result>> {
+    /**
+     * One job at a time. Rejects only if the child could not be started, which does not depend on the job. Calls `slow`,
+     * perhaps more than once, while the job takes much longer than an ordinary one.
+     */
+    async run(job: Job, slow: () => void = () => {}): Promise<JobOutcome<Result>> {
       setRef(child, 'ref')
       try {
         await ready
-        const completed = await runJob<Job, Result>(child, job, limits)
+        const completed = await runJob<Job, Result>(child, job, { limits, slow })
         lost = completed.outcome.kind === 'lost'
         return completed
       } finally {
@@ -132,7 +138,7 @@ function setRef(child: ChildProcess, method: 'ref' | 'unref'): void {
 function runJob<Job extends object, Result extends { kind: string }>(
   child: ChildProcess,
   job: Job,
-  limits: JobLimits,
+  { limits, slow }: { limits: JobLimits; slow: () => void },
 ): Promise<JobOutcome<Result>> {
   const before = usageOf(child)
   let latest = before
@@ -159,8 +165,10 @@ function runJob<Job extends object, Result extends { kind: string }>(
     const watch = setInterval(() => {
       addUsage()
       const used = { cpuMs, memoryMb: latest?.memoryMb ?? 0 }
-      const reason = exceededLimit(limits, performance.now() - startedAt, used)
+      const elapsedMs = performance.now() - startedAt
+      const reason = exceededLimit(limits, elapsedMs, used)
       if (reason) finish({ kind: 'lost', reason })
+      else if (cpuMs > SLOW_CPU_MS || elapsedMs > SLOW_WALL_MS) slow()
     }, POLL_MS)
     child.on('message', finish)
     child.on('exit', died)

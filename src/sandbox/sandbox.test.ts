@@ -44,8 +44,8 @@ const codeOf = (promise: Promise<unknown>) =>
   )
 
 describe('fairness', () => {
-  test('one owner cannot occupy all children', async () => {
-    const pool = open()
+  test.each([0, 1])('one owner cannot occupy all children, %i in reserve', async (reserve) => {
+    const pool = open({ reserve })
     const stalled = ['eve a', 'eve b', 'eve c'].map((owner) =>
       codeOf(parse(pool, 'stall', by(...owner.split(' ')))),
     )
@@ -54,6 +54,14 @@ describe('fairness', () => {
     }
     await pool.close()
     expect(await Promise.all(stalled)).toEqual(Array(3).fill('shutting_down'))
+  })
+
+  test('a child in reserve does not start for ordinary jobs', async () => {
+    const pool = open({ reserve: 1 })
+    const before = childrenOf(process.pid)
+    const owners = Array.from({ length: 20 }, (_, at) => by(`owner ${at}`))
+    await Promise.all(owners.map((owner) => parse(pool, LETTER, owner)))
+    expect(childrenOf(process.pid).filter((pid) => !before.includes(pid))).toHaveLength(1)
   })
 
   test('a new owner waits for running jobs, not for the backlog', async () => {
