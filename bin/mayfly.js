@@ -10,8 +10,12 @@ const runsBuild = isBuildFresh()
 // TypeScript needs the Node of the clone; its bundle is for every supported one.
 const NEEDED = runsBuild ? 24 : 26
 const LAUNCHED = 'launched'
+// Young objects of the main thread and freed memory of all threads take a sixth less memory, see bench/README.md.
+const FLAGS = ['--max-semi-space-size=4']
+const ENV = { MALLOC_ARENA_MAX: '2', ...process.env }
 
 if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
+  if (process.argv[2] === 'serve') setMemoryFlags()
   stopWithLauncher()
   await import(runsBuild ? '../dist/main.js' : '../src/main.ts')
 } else {
@@ -66,8 +70,9 @@ function startWithOurNode() {
     process.exitCode = 1
     return
   }
-  const child = spawn(ours, process.argv.slice(1), {
+  const child = spawn(ours, [...FLAGS, ...process.argv.slice(1)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: ENV,
   })
   child.on('spawn', () => child.send(LAUNCHED))
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
@@ -90,4 +95,16 @@ function stopWithLauncher() {
     process.channel?.unref()
   })
   process.channel?.unref()
+}
+
+/** They take effect only when a program starts, so this process becomes the same program again. A channel would be lost. */
+function setMemoryFlags() {
+  const isSet = FLAGS.every((flag) => process.execArgv.includes(flag))
+  if (isSet || process.channel || process.platform === 'win32' || !process.execve) return
+  const [, ...args] = process.argv
+  process.execve(
+    process.execPath,
+    [process.execPath, ...FLAGS, ...process.execArgv, ...args],
+    /** @type {Record<string, string>} */ (ENV),
+  )
 }

@@ -7,6 +7,7 @@ import {
   freeServicePorts,
   type ServiceProcess,
   SOURCE,
+  type SpawnOptions,
   spawnService,
 } from './kit/app/service-process.ts'
 import { checkMail, createSession } from './kit/http/api-client.ts'
@@ -32,15 +33,28 @@ afterEach(async () => {
   folder.remove()
 })
 const serve = async (
-  options: { ports?: typeof ports; env?: Record<string, string>; eager?: boolean } = {},
+  options: Partial<Pick<SpawnOptions, 'ports' | 'env' | 'eager' | 'command'>> = {},
 ) => {
   const served = await spawnService({ folder: folder.path, ports, ...options })
   running.push(served)
   return served
 }
 
+const MEMORY_FLAGS = /--max-semi-space-size=\d.* serve .*MALLOC_ARENA_MAX=\d/
+
+/** The command and the environment that a process was started with. */
+function started(pid: number): string {
+  const parts = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
+  return parts.join('').replaceAll('\0', ' ')
+}
+
 test('a stop requested while the last ports are being opened is graceful', async () => {
-  const served = await serve({ env: { MAYFLY_HTTP_THREADS: '4' }, eager: true })
+  const served = await serve({
+    command: [process.execPath, SOURCE, 'serve'],
+    env: { MAYFLY_HTTP_THREADS: '4' },
+    eager: true,
+  })
+  expect(started(served.pid)).toMatch(MEMORY_FLAGS)
   expect(await served.kill('SIGTERM')).toBe(0)
   expect(served.output()).not.toMatch(/parser process/)
 })
@@ -59,6 +73,7 @@ test('the service stops if its launcher, which an older Node.js runs, is killed'
   onTestFinished(() => {
     if (existsSync(`/proc/${service}`)) process.kill(service, 'SIGKILL')
   })
+  expect(started(service)).toMatch(MEMORY_FLAGS)
   await launcher.kill('SIGKILL')
   await waitUntil(() => launcher.output().includes('"stopped"'))
 })
