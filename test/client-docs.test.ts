@@ -131,7 +131,8 @@ test('startMayfly refuses unknown settings, stops twice, and leaves nothing when
   writeFileSync(
     join(folder.path, 'kit.mjs'),
     `import { startMayfly } from '@mayfly-mail/mayfly/test'
-    await startMayfly({ MAYFLY_SMTP_PROT: '25' }).catch((error) => console.log(error.message))
+    for (const wrong of [{ MAYFLY_SMTP_PROT: '25' }, { smtpPort: 25 }])
+      await startMayfly(wrong).catch((error) => console.log(error.message))
     const mayfly = await startMayfly()
     await mayfly.stop()
     await mayfly.stop()
@@ -141,7 +142,13 @@ test('startMayfly refuses unknown settings, stops twice, and leaves nothing when
     setInterval(() => {}, 1_000)`,
   )
   const { signal, output } = await run(process.execPath, ['kit.mjs'])
-  const lines = ['Invalid settings:', '  MAYFLY_SMTP_PROT: unknown setting', 'started', '']
+  const lines = [
+    'Invalid settings:',
+    '  MAYFLY_SMTP_PROT: unknown setting',
+    'Unknown option: smtpPort',
+    'started',
+    '',
+  ]
   expect([signal, output]).toStrictEqual(['SIGKILL', lines.join('\n')])
   await waitUntil(() => leftBehind().length === 0)
 })

@@ -56,6 +56,8 @@ export function startMayfly(
 ): Promise<TestMayfly & { apiKey: string }>
 export function startMayfly(settings?: TestSettings): Promise<TestMayfly>
 export async function startMayfly({ key, ...given }: TestSettings = {}): Promise<TestMayfly> {
+  const unknown = Object.keys(given).find((name) => !name.startsWith('MAYFLY_'))
+  if (unknown !== undefined) throw new TypeError(`Unknown option: ${unknown}`)
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-test-'))
   const settings = { ...DEFAULTS, MAYFLY_DATA: folder, ...given }
   const closers = [removeAtExit(folder)]
