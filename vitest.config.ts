@@ -58,7 +58,8 @@ const ON_POSTGRES = [
 /** Only in `npm run test:long`. */
 const LONG_ONLY = existing('test', [
   ...['balancer', 'client-packages', 'debian', 'nodes-chaos', 'nodes-leases', 'nodes-replica'],
-  ...['openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus', 'release'],
+  ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
+  'release',
 ])
 
 /** A file that was renamed must not drop out unnoticed. */

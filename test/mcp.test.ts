@@ -194,6 +194,32 @@ test('mayfly mcp --codes-only has no tool that returns text, and the version of 
   ).toMatch(/not found/i)
 })
 
+test('a call that the client cancels is not logged', async () => {
+  const client = new Client({ name: 'test', version: '1' })
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, 'mcp', '--url', app.url],
+    cwd: ROOT,
+    stderr: 'pipe',
+  })
+  let logged = ''
+  transport.stderr?.on('data', (chunk) => {
+    logged += chunk
+  })
+  await client.connect(transport)
+  clients.push(client)
+  const { token } = await newInbox(client)
+  const cancel = new AbortController()
+  const params = { name: 'wait_for_code', arguments: { token, timeout_seconds: 50 } }
+  const waiting = client.callTool(params, { signal: cancel.signal }).catch(() => 'cancelled')
+  await waitForLongPolls(1, app)
+  cancel.abort('a reason of the client')
+  expect(await waiting).toBe('cancelled')
+  await waitForLongPolls(0, app)
+  await newInbox(client)
+  expect(logged).toBe('')
+})
+
 test('a service that cannot be reached is called so', async () => {
   const client = await connectStdio('http://127.0.0.1:1')
   const { text, isError } = await callTool(client, 'create_inbox')
