@@ -42,7 +42,7 @@ export function openProcessPool<Job extends object, Result extends { kind: strin
   options: PoolOptions,
 ): ProcessPool<Job, Result> {
   const { children: most, reserve = 0, limits, idleMs = IDLE_MS } = options
-  const numbers = { most, usual: most - reserve, idleMs }
+  const numbers = { most, usual: Math.max(1, most - reserve), idleMs }
   const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, numbers)
   const scheduler = openScheduler({ ...options, slots: most })
   return {
