@@ -11,8 +11,11 @@ const syntax = (local: string, label: string) =>
   `(?:${local}+@)?(?:${label}+(?:\\.${label}+)*|\\[[\\w.:]+\\])`
 const PATTERN = new RegExp(`^${syntax('[^\\s\\p{C}]', '[\\p{L}\\p{N}\\p{M}_-]')}$`, 'u')
 
-/** For documents, as many validators do not know \p: any character outside ASCII passes. Without a comma, to be part of a list. */
-export const SENDER_SYNTAX = syntax('[^\\s,\\x00-\\x1f\\x7f]', '[^\\x00-,./:-@\\[-^`{-\\x7f]')
+/**
+ * For documents: many validators do not know \p, so any character outside ASCII passes. In a list, the separator ends an entry.
+ */
+export const senderSyntax = (separator = '') =>
+  syntax(`[^\\s${separator}\\x00-\\x1f\\x7f]`, '[^\\x00-,./:-@\\[-^`{-\\x7f]')
 
 /** Undefined if the text is neither an address nor a domain. */
 export function parseSenderPattern(text: string): SenderPattern | undefined {

@@ -38,7 +38,7 @@ const CASES: Record<string, [path: string, characters: string, parse: (text: str
       'aZ0.-_@, [:]"/`~\t\x01',
       (text) => parseRules({ only_from: text }),
     ],
-    from: ['/emails', 'aZ0.-_@ [:]"/`~\t\x01', (text) => parseFilter({ from: text })],
+    from: ['/emails', 'aZ0.-_@, [:]"/`~\t\x01', (text) => parseFilter({ from: text })],
     // Without digits: IDNA reads a name that ends with a number as an IPv4 address.
     to: ['/emails', 'aZ.-_+@ <>"/\t', parseTo],
   }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { timestampFields } from '../../base/time.ts'
 import { named, namedSuccess, nullable, timeFields } from '../../http/server/schemas.ts'
-import { MAX_PATTERN, SENDER_SYNTAX } from '../../shared/sender-pattern.ts'
+import { MAX_PATTERN, senderSyntax } from '../../shared/sender-pattern.ts'
 import { MAX_SUBJECT_CHARACTERS, SEARCH_CHARACTERS } from '../rules/filter.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import {
@@ -65,7 +65,7 @@ export const senderFilterFields = {
   from: Type.Optional(
     Type.String({
       maxLength: MAX_PATTERN,
-      pattern: `^\\s*${SENDER_SYNTAX}\\s*$`,
+      pattern: `^\\s*${senderSyntax()}\\s*$`,
       description: 'Only from this address, or from this domain and its subdomains.',
     }),
   ),

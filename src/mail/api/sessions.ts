@@ -5,7 +5,7 @@ import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import { enumField, messageSchema, named, namedSuccess } from '../../http/server/schemas.ts'
 import { MAX_MESSAGES, MAX_SENDERS, parseRules } from '../../shared/address-rules.ts'
-import { SENDER_SYNTAX } from '../../shared/sender-pattern.ts'
+import { senderSyntax } from '../../shared/sender-pattern.ts'
 import type { MailRouteDeps } from '../deps.ts'
 import { MAX_PREFIX, PREFIX } from '../rules/prefix.ts'
 import { parseLabel } from '../rules/session.ts'
@@ -57,11 +57,13 @@ const id = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_ID, description }))
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
+const listedSender = `\\s*${senderSyntax(',')}\\s*`
+
 /** What the owner of a session can choose, then and later. */
 const settingFields = {
   only_from: Type.Optional(
     Type.String({
-      pattern: `^\\s*${SENDER_SYNTAX}\\s*(?:,\\s*${SENDER_SYNTAX}\\s*){0,${MAX_SENDERS - 1}}$`,
+      pattern: `^${listedSender}(?:,${listedSender}){0,${MAX_SENDERS - 1}}$`,
       description:
         'Accept mail only from these senders: up to 10 addresses or domains with their subdomains, separated by commas. Compared with the From header, which can be forged: see auth in read-mail.',
     }),
