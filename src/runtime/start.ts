@@ -249,10 +249,9 @@ function openChildren(
   { store, log, now, parsing }: ChildrenDeps,
 ) {
   const limits = { memoryMb: memory.childMb }
-  const { children = memory.parsers } = parsing
   // On two cores, two parsers take each other's time, and the memory of both.
-  const reserve = availableParallelism() > 2 ? 0 : children - 1
-  const parser = openParser({ log, children, reserve, limits, ...parsing })
+  const reserve = availableParallelism() > 2 ? 0 : memory.parsers - 1
+  const parser = openParser({ log, children: memory.parsers, reserve, limits, ...parsing })
   const parse = openParseOnce({ store, parser })
   const { kind: isolation } = childIsolation()
   if (isolation === 'none' && process.platform === 'linux')
