@@ -84,11 +84,28 @@ async function issueKey(settings: Readonly<Record<string, string>>): Promise<str
   return await issueTestKey(settings)
 }
 
+/** Data of services that run. */
+const folders = new Set<string>()
+
+function removeFolders(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+}
+
 /** Deletes the folder also if this process ends before `stop`; returns how to delete it now. */
 function removeAtExit(folder: string): () => Promise<void> {
-  const removeNow = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', removeNow)
-  // Test runners kill their workers. This waits for the end of the pipe, and Ctrl-C does not reach it.
+  if (folders.size === 0) process.on('exit', removeFolders)
+  folders.add(folder)
+  const guard = startGuard(folder)
+  return async () => {
+    await rm(folder, { recursive: true, force: true })
+    folders.delete(folder)
+    if (folders.size === 0) process.off('exit', removeFolders)
+    guard.stdin.end()
+  }
+}
+
+/** Test runners kill their workers: a process deletes the folder when our end of its pipe is closed. Ctrl-C does not reach it. */
+function startGuard(folder: string) {
   const guard = spawn('sh', ['-c', 'cat; rm -rf "$0"', folder], {
     cwd: '/',
     detached: true,
@@ -97,9 +114,5 @@ function removeAtExit(folder: string): () => Promise<void> {
   for (const emitter of [guard, guard.stdin]) emitter.on('error', () => {})
   guard.unref()
   if (guard.stdin instanceof Socket) guard.stdin.unref()
-  return async () => {
-    await rm(folder, { recursive: true, force: true })
-    process.off('exit', removeNow)
-    guard.stdin.end()
-  }
+  return guard
 }
