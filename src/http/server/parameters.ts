@@ -89,7 +89,8 @@ function convert(name: string, field: ParamSchema, value: unknown): unknown {
 }
 
 function toText(name: string, value: unknown): string {
-  if (typeof value === 'string') return value
+  // JSON can escape half of a surrogate pair; other encodings replace it.
+  if (typeof value === 'string') return value.toWellFormed()
   // A prefix of digits may be a number in JSON.
   if (Number.isSafeInteger(value)) return String(value)
   throw invalid(name, 'must be text.')

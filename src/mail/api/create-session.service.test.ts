@@ -95,6 +95,14 @@ describe('200', () => {
     expect((await postJson(url, 'null')).status).toBe(200)
   })
 
+  test('half of a surrogate pair in JSON is replaced, as in other encodings', async () => {
+    for (const encoding of ENCODINGS) {
+      const { body } = await post(url, { label: 'a\ud800' }, encoding)
+      const list = await request(`${app.url}/api/check-mail?token=${body['token']}`)
+      expect(list.body['label'], encoding).toBe('a\ufffd')
+    }
+  })
+
   test('prototype property names in JSON are ignored', async () => {
     const body =
       '{"__proto__":{"polluted":1,"prefix":"abuse"},"constructor":{"prototype":{"polluted":1}}}'
