@@ -254,6 +254,7 @@ const WORKS_WITHOUT_STORE = {
   'GET /pricing': 200,
   'GET /orders/{id}': 200,
   'GET /docs': 200,
+  'GET /docs/coming-from': 200,
   'GET /favicon.svg': 200,
   'GET /favicon.ico': 200,
   'GET /manifest.webmanifest': 200,

@@ -1,6 +1,6 @@
 import type { Route } from '../server/route.ts'
 
-// The examples of /docs. test/client-docs.test.ts runs them.
+// The examples of /docs. test/docs-examples.test.ts runs them.
 
 /** In the order of the tabs. */
 export const EXAMPLE_LANGUAGES = {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { apiMarkdown } from '../../../build/api-reference.ts'
 import { apiTypes } from '../../../build/api-types.ts'
+import { comingFromMarkdown } from '../../../build/coming-from.ts'
 import { pythonTypes } from '../../../build/python-types.ts'
 import { adminRoutes, documentedRoutes } from '../routes.ts'
 
@@ -11,6 +12,10 @@ test('docs/api.md matches the routes', async () => {
 const CLIENT_PATHS =
   /^\/(api\/(domains|create-session|check-mail|read-mail|delete-mail|(extend|update)-session)|emails(\/.*)?|sessions(\/.*)?|usage|webhooks(\/.*)?)$/
 const used = documentedRoutes.filter(({ path }) => CLIENT_PATHS.test(path))
+
+test('docs/coming-from.md is up to date', async () => {
+  await expect(comingFromMarkdown()).toMatchFileSnapshot('../../../docs/coming-from.md')
+})
 
 test('clients/js/src/api.ts matches the responses of the routes', async () => {
   await expect(apiTypes(used)).toMatchFileSnapshot('../../../clients/js/src/api.ts')

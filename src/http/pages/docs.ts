@@ -12,6 +12,8 @@ import { parameterRows, problemRows, sampleText } from '../docs/schema-text.ts'
 import { problemStatus } from '../server/problem-response.ts'
 import { preparedJson } from '../server/response.ts'
 import { type Route, route, routeName } from '../server/route.ts'
+import { comingFromContent } from './coming-from.ts'
+import { contents, linkList, table } from './docs-parts.ts'
 import { html, type Markup } from './html.ts'
 import { pageRoute } from './page.ts'
 
@@ -21,7 +23,7 @@ function docsContent(routes: readonly Route[], site: string): Markup {
 ${tableOfContents(routes)}
 <main id="main">
 <h1>Mayfly API</h1>
-<p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>.</p>
+<p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>. <a href="/docs/coming-from">Coming from Mailosaur, MailSlurp, mail.tm or Mailpit?</a></p>
 ${start(site)}
 ${requestRules()}
 ${routes.map((route) => section(route, site))}
@@ -30,9 +32,8 @@ ${errors()}
 </div>`
 }
 
-/** Twice: collapsed on a phone, where it would precede everything else; docs.css shows the one that fits. */
 function tableOfContents(routes: readonly Route[]): Markup {
-  const lists = [
+  return contents([
     linkList('Start', [
       ['first-steps', 'First steps'],
       ['making-requests', 'Making requests'],
@@ -44,17 +45,7 @@ function tableOfContents(routes: readonly Route[]): Markup {
         alike.map((route) => [routeName(route), route.title]),
       ),
     ),
-  ]
-  return html`<nav class="contents" aria-label="Contents">
-<details class="more"><summary>Contents</summary>${lists}</details>
-<div class="aside">${lists}</div>
-</nav>`
-}
-
-function linkList(name: string, links: [id: string, title: string][]): Markup {
-  return html`<p>${name}</p>
-<ul>${links.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>`)}</ul>
-`
+  ])
 }
 
 function groupOf({ path, api }: Route): string {
@@ -161,11 +152,6 @@ ${sample(JSON.stringify(REFUSAL, undefined, 2))}
 ${table(['Status', 'Codes'], rows)}</section>`
 }
 
-function table(head: string[], rows: Markup[][], kind = 'answers'): Markup {
-  return html`<div class="scroll"><table class="${kind}"><thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table></div>`
-}
-
 /** The documentation of these routes, for programs and for people. */
 export function docsRoutes(routes: readonly Route[], events: readonly SentEvent[]) {
   const document = preparedJson(openapi(routes, events), { 'cache-control': 'no-cache' })
@@ -182,6 +168,13 @@ export function docsRoutes(routes: readonly Route[], events: readonly SentEvent[
       publicPath: '/docs',
       entry: 'docs/docs.tsx',
       content: ({ site }) => docsContent(routes, site),
+    }),
+    pageRoute('/docs/coming-from', {
+      title: 'site_docs',
+      current: 'docs',
+      publicPath: '/docs/coming-from',
+      entry: 'docs/docs.tsx',
+      content: comingFromContent,
     }),
   ]
 }

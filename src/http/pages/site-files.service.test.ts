@@ -60,7 +60,7 @@ test('/robots.txt names the sitemap, which lists the public pages', async () => 
   const listed = [...text.matchAll(/<loc>https:\/\/mail\.test(.*?)<\/loc>/g)].map(
     ([, path]) => path,
   )
-  expect(listed).toStrictEqual(['/', '/docs', '/pricing', '/key'])
+  expect(listed).toStrictEqual(['/', '/docs', '/docs/coming-from', '/pricing', '/key'])
   for (const path of listed) {
     const page = await get(path ?? '')
     expect(page.text, path).toMatch(

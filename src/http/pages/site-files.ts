@@ -99,7 +99,12 @@ export const siteFileRoutes = [
     method: 'GET',
     path: '/sitemap.xml',
     async handle(_input, deps: PageDeps, request) {
-      const paths = ['/', '/docs', ...(deps.shopOpen ? ['/pricing', '/key'] : [])]
+      const paths = [
+        '/',
+        '/docs',
+        '/docs/coming-from',
+        ...(deps.shopOpen ? ['/pricing', '/key'] : []),
+      ]
       const site = siteUrl(deps.baseUrl, request)
       const urls = paths.map((path) => html`<url><loc>${site}${path}</loc></url>\n`)
       const xml = html`<?xml version="1.0" encoding="UTF-8"?>

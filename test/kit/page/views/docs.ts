@@ -54,6 +54,14 @@ export const docsViews: readonly View[] = [
       await stage.page.getByRole('dialog').waitFor()
     },
   },
+  {
+    name: 'docs-coming-from',
+    repeated: 'main > section:not(#mailosaur)',
+    async open({ page, app }) {
+      await page.goto(`${app.url}/docs/coming-from`)
+      await page.getByRole('heading', { name: 'Mailosaur' }).waitFor()
+    },
+  },
 ]
 
 export async function openConsole({ page, app }: Pick<ViewContext, 'page' | 'app'>, call: string) {
