@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stageClient } from '../build/client-packages.ts'
 import { OTHER_SERVICES } from '../src/http/docs/coming-from.ts'
-import { type ExampleLanguage, exampleOf, PLACEHOLDER } from '../src/http/docs/examples.ts'
+import {
+  type ExampleLanguage,
+  exampleOf,
+  firstSteps,
+  PLACEHOLDER,
+} from '../src/http/docs/examples.ts'
 import { documentedRoutes } from '../src/http/routes.ts'
 import { ROOT } from './kit/app/service-process.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
@@ -72,7 +77,11 @@ const RUNNERS: Record<ExampleLanguage, { file: string; text: string; command: ()
 }
 
 /** The client is not installed. */
-const PYTHON = { PYTHONPATH: join(ROOT, 'clients/python'), PYTHONDONTWRITEBYTECODE: '1' }
+const PYTHON = {
+  PYTHONPATH: join(ROOT, 'clients/python'),
+  PYTHONDONTWRITEBYTECODE: '1',
+  PYTHONUNBUFFERED: '1',
+}
 
 const MAIL = `From: hello@shop.example\r
 Subject: Your code\r
@@ -99,11 +108,13 @@ for (const language of ['curl', 'javascript', 'python'] as const) {
       const isEndless = language === 'curl' && call === 'GET /api/events'
       return example && !isEndless ? [{ call, example }] : []
     })
+    const { curl = '' } = firstSteps(app.url)
+    const more = language === 'curl' ? [{ call: 'first steps', example: curl }] : []
     const files = await Promise.all(
-      examplesByCall.map(async ({ call, example }) => {
+      [...more, ...examplesByCall].map(async ({ call, example }) => {
         const name = `${call.replace(/\W+/g, '-')}${runner.replace('run', '')}`
         const code = await withOwnValues(example, call.includes('/webhooks'))
-        writeFileSync(join(folder.path, name), code.replace('curl ', `${program('curl')} -fsS `))
+        writeFileSync(join(folder.path, name), code.replace(/^curl /gm, `${program('curl')} -fsS `))
         return join(folder.path, name)
       }),
     )
@@ -152,27 +163,39 @@ function tour(language: 'sh' | 'js' | 'python'): string {
     .replaceAll('localhost:2525', `127.0.0.1:${app.smtpPort}`)
 }
 
-for (const [language, file] of [
-  ['js', 'tour.mjs'],
-  ['python', 'tour.py'],
+for (const [language, file, name] of [
+  ['js', 'tour.mjs', 'javascript'],
+  ['python', 'tour.py', 'python'],
 ] as const) {
-  test(`the tour in ${language} runs`, async () => {
+  const command = language === 'js' ? process.execPath : program('python3')
+
+  /** Sends two mails to the address that the program prints first. */
+  async function runWithMail(code: string) {
+    writeFileSync(join(folder.path, file), code)
+    const { ended, output: printed } = start(command, [file], PYTHON)
+    await waitUntil(() => printed().includes('\n'))
+    const [email = ''] = printed().split(' ')
+    await app.mail(email, 'From: ann@sender.test\r\nSubject: Hello\r\n\r\nIt works.\r\n')
+    await app.mail(email, MAIL)
+    const { status, output } = await ended
+    expect(status, output).toBe(0)
+    return { email, output }
+  }
+
+  test(`the tour in ${name} runs`, async () => {
     const { secret } = await app.ring.issue()
     // Each tour has an address of its own.
     const code = tour(language)
       .replace(/(["'])ann\1/, `$1${language}$1`)
       .replace('mf_test_…', secret)
-    writeFileSync(join(folder.path, file), code)
-    const command = language === 'js' ? process.execPath : program('python3')
-    const { ended, output: printed } = start(command, [file], PYTHON)
-    await waitUntil(() => printed().includes('\n'))
-    const [email = ''] = printed().split(' ')
+    const { email, output } = await runWithMail(code)
     expect(email).toBe(`${language}@mayfly.example`)
-    await app.mail(email, 'From: ann@sender.test\r\nSubject: Hello\r\n\r\nIt works.\r\n')
-    await app.mail(email, MAIL)
-    const { status, output } = await ended
-    expect(status, output).toBe(0)
     expect(output).toMatch(/It works\.[\s\S]*\b493027\b/)
+  })
+
+  test(`the first steps in ${name} run`, async () => {
+    const { output } = await runWithMail(firstSteps(app.url)[name] ?? '')
+    expect(output).toMatch(/^Hello It works\./m)
   })
 }
 

@@ -3,6 +3,7 @@ import { type App, sharedApp } from '../../../test/kit/app/app.ts'
 import { request, sendRaw } from '../../../test/kit/http/http-client.ts'
 import { openTestServer } from '../../../test/kit/http/http-server.ts'
 import { PAGE_POLICY as POLICY, policyFault } from '../../../test/kit/http/page-policy.ts'
+import { exampleOf } from '../docs/examples.ts'
 import { documentedRoutes, routes } from '../routes.ts'
 import { problemStatus } from '../server/problem-response.ts'
 
@@ -219,11 +220,15 @@ describe('/docs', () => {
       expect(consoles).toStrictEqual(calls)
     })
 
-    test('has an example with a choice of languages for each operation that a client has a method for', async () => {
+    test('has an example for each operation that takes a token or a key, with a choice of languages', async () => {
       const { text } = await request(`${app.url}/docs`)
       const values = [...text.matchAll(/name="example-create-session" value="(\w+)"/g)]
       expect(values.map(([, value]) => value)).toStrictEqual(['curl', 'javascript', 'python'])
       expect(text).toContain(`new Mayfly({ url: &#39;${app.url}&#39;, apiKey: &#39;<var>KEY</var>`)
+      const without = documentedRoutes
+        .filter(({ api, input }) => api === 'keyed' || 'token' in input.properties)
+        .filter((route) => exampleOf(route, app.url) === undefined)
+      expect(without.map(({ path }) => path)).toStrictEqual([])
     })
 
     test('the table of contents lists every section, on phones and wide screens', async () => {
