@@ -38,7 +38,7 @@ const POLL_MS = 50
  */
 const MAX_POLL_CPU_MS = 2 * POLL_MS
 // A mail of 200 KB takes 250 ms of CPU time in a new child; on a busy machine it waits for it, too.
-const SLOW_CPU_MS = 300
+const SLOW_CPU_MS = 500
 const SLOW_WALL_MS = 2_000
 /** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
