@@ -24,7 +24,7 @@ const SERVICE = [
   ...['http', 'job', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
-const ALONE = ['mime/child', 'sender-auth/child', 'base/settings/schema-errors']
+const ALONE = ['mime/child', 'base/settings/schema-errors']
 const FILES = ['src/**/*.{sql,svg,png}', 'src/**/locales/**/*.json']
 
 // better-sqlite3 is native; pg uses the other one only where it is installed; users of the fixtures have Playwright.
@@ -106,7 +106,6 @@ async function bundleServer(
 const PROGRAMS: readonly [module: string, program: string][] = [
   ['runtime/thread.ts', 'new URL(file, import.meta.url)'],
   ['mime/parser.ts', "new URL('./child.ts', import.meta.url)"],
-  ['sender-auth/checker.ts', "new URL('./child.ts', import.meta.url)"],
   ['base/settings/list-file.ts', "load('./schema-errors.ts')"],
 ]
 

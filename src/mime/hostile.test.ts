@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { recordingLog } from '../../test/kit/recording-log.ts'
+import type { Sandbox } from '../sandbox/pool.ts'
 import type { Mail } from '../shared/mail.ts'
-import { openParser, type Parser } from './parser.ts'
+import { openMailSandbox, openParser, type Parser } from './parser.ts'
 import { attachmentBytes } from './testing/attachment.ts'
 
 // Mail crafted to stall, exhaust or confuse a parser. Each is parsed or truncated within the limits of the pool, whose limits
@@ -157,13 +158,15 @@ const VECTORS: [string, () => string, Check?][] = [
 
 describe('hostile mail', () => {
   const { log, entries } = recordingLog()
+  let sandbox: Sandbox
   let parser: Parser
   beforeAll(() => {
-    parser = openParser({ log, children: 1, limits: LIMITS })
+    sandbox = openMailSandbox({ children: 1, limits: LIMITS })
+    parser = openParser({ log, sandbox })
   })
   // The parser is shared: a mail that is logged fails its own test only.
   beforeEach(() => void entries.splice(0))
-  afterAll(() => parser.close())
+  afterAll(() => sandbox.close())
 
   for (const [name, make, check] of VECTORS) {
     test(`${name}: parsed or truncated, and the next mail is parsed`, async () => {

@@ -7,23 +7,24 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { recordingLog } from '../../test/kit/recording-log.ts'
 import { childIsolation } from '../sandbox/isolation.ts'
-import { openParser, type Parser, type ParserOptions } from './parser.ts'
+import type { Sandbox, SandboxOptions } from '../sandbox/pool.ts'
+import { openMailSandbox, openParser, type Parser } from './parser.ts'
 
 const MISBEHAVING = new URL('./testing/misbehaving-child.ts', import.meta.url)
 const letter = Buffer.from('From: ann@a.test\r\nSubject: s\r\n\r\nstill here\r\n')
 const SIGNALLED = { user: 'EPERM', 'pid namespace': 'ESRCH', none: 'reached' }
-const opened: Parser[] = []
+const opened: Sandbox[] = []
 
 const { log, entries } = recordingLog()
 
-function open(options: Partial<ParserOptions> = {}): Parser {
-  const parser = openParser({ log, children: 1, ...options })
-  opened.push(parser)
-  return parser
+function open(options: Partial<SandboxOptions> = {}): Parser {
+  const sandbox = openMailSandbox({ children: 1, ...options })
+  opened.push(sandbox)
+  return openParser({ log, sandbox })
 }
 
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((parser) => parser.close()))
+  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
   entries.splice(0)
 })
 
@@ -109,6 +110,7 @@ test('a child starts if node_modules is a symbolic link', () => {
     for (const part of [
       'src/mime',
       'src/codes',
+      'src/sender-auth',
       'src/sandbox',
       'src/base',
       'src/shared',
@@ -118,10 +120,11 @@ test('a child starts if node_modules is a symbolic link', () => {
     }
     symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))
     const program = `
-      import { openParser } from './src/mime/parser.ts'
-      const parser = openParser({ log: { warn: console.log, error: console.log } })
+      import { openMailSandbox, openParser } from './src/mime/parser.ts'
+      const sandbox = openMailSandbox()
+      const parser = openParser({ log: { warn: console.log, error: console.log }, sandbox })
       console.log((await parser.parse(Buffer.from('X: y\\r\\n\\r\\nread'))).text)
-      await parser.close()
+      await sandbox.close()
     `
     const options = { cwd: folder, encoding: 'utf8' } as const
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], options)
@@ -138,9 +141,7 @@ describe('the pool', () => {
       () => '',
       (error: Error) => error.message,
     )
-    expect(message).toMatch(
-      /^a parse child did not start \(1\): .*Cannot find module .*missing\.ts/,
-    )
+    expect(message).toMatch(/^a mail child did not start \(1\): .*Cannot find module .*missing\.ts/)
     expect(message.length).toBeLessThan(500)
   })
 

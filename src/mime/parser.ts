@@ -1,8 +1,15 @@
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { Log } from '../base/log/log.ts'
 import { gauge, histogram } from '../base/metrics.ts'
-import { logFailure, openProcessPool, type RunJob } from '../sandbox/pool.ts'
-import type { ChildLost, JobLimits } from '../sandbox/process.ts'
+import {
+  logFailure,
+  openProcessPool,
+  openSandbox,
+  type RunJob,
+  type Sandbox,
+  type SandboxOptions,
+} from '../sandbox/pool.ts'
+import type { ChildLost } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 
@@ -15,12 +22,14 @@ export interface Parser {
   use<T>(key: unknown, request: JobRequest, task: (parse: Parse) => Promise<T>): Promise<T>
   /** Parses one mail on behalf of the service itself. */
   parse(raw: Uint8Array): Promise<Mail>
-  close(): Promise<void>
+  /** Leaves the sandbox open. */
+  close(): void
 }
 
 export type Parse = (raw: Uint8Array) => Promise<Mail>
 
 export interface ParseJob {
+  kind: 'parse'
   raw: Uint8Array
 }
 
@@ -32,12 +41,7 @@ export interface ParseResult {
 export interface ParserOptions {
   /** Gets a line for each mail that could not be parsed, with the reason and none of its content. */
   log: Pick<Log, 'warn' | 'error'>
-  children?: number
-  /** See PoolOptions. */
-  reserve?: number
-  limits?: Partial<JobLimits>
-  /** Entry point of the children. */
-  script?: URL
+  sandbox: Sandbox
 }
 
 const pools = new Set<{ waiting(): number }>()
@@ -46,20 +50,20 @@ gauge('mayfly_parse_waiting', 'Mails that wait to be parsed', () =>
 )
 const parseSeconds = histogram('mayfly_parse_seconds', 'Time to parse a mail')
 
-export function openParser({
-  log,
-  children = 2,
-  reserve = 0,
-  limits = {},
-  script = new URL('./child.ts', import.meta.url),
-}: ParserOptions): Parser {
-  const pool = openProcessPool<ParseJob, ParseResult>({
-    name: 'parse',
-    script,
-    folders: [new URL('./', import.meta.url), new URL('../codes/', import.meta.url)],
-    children,
-    reserve,
-    limits,
+const FOLDERS = ['./', '../codes/', '../sender-auth/']
+
+/** The child processes that parse mails and check senders. */
+export function openMailSandbox(options: Partial<SandboxOptions> = {}): Sandbox {
+  return openSandbox({
+    name: 'mail',
+    script: new URL('./child.ts', import.meta.url),
+    folders: FOLDERS.map((path) => new URL(path, import.meta.url)),
+    ...options,
+  })
+}
+
+export function openParser({ log, sandbox }: ParserOptions): Parser {
+  const pool = openProcessPool<ParseJob, ParseResult>(sandbox, {
     maxWaiting: 1_000,
     maxWaitingPerKey: 100,
     overloadMessage: 'Too many messages are waiting to be parsed.',
@@ -68,11 +72,11 @@ export function openParser({
 
   async function parse(run: RunJob<ParseJob, ParseResult>, raw: Uint8Array): Promise<Mail> {
     const startedAt = performance.now()
-    let outcome = await run({ raw })
+    let outcome = await run({ kind: 'parse', raw })
     if (outcome.kind === 'lost' && outcome.reason === 'died') {
       // The mail may not be the cause, and the result is stored for good.
-      log.warn({ bytes: raw.length }, 'a parse child died; parsing its mail again')
-      outcome = await run({ raw })
+      log.warn({ bytes: raw.length }, 'a child died; parsing its mail again')
+      outcome = await run({ kind: 'parse', raw })
     }
     parseSeconds.observe('', (performance.now() - startedAt) / 1000)
     if (outcome.kind === 'mail') return outcome.mail
@@ -85,9 +89,9 @@ export function openParser({
   return {
     use,
     parse: (raw) => use({}, { owner: ['service'] }, (parseOne) => parseOne(raw)),
-    async close() {
+    close() {
       pools.delete(pool)
-      await pool.close()
+      pool.close()
     },
   }
 }

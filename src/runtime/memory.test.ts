@@ -4,7 +4,7 @@ import { memoryLimits, memorySize } from './memory.ts'
 
 const MB = 1024 ** 2
 
-for (const [megabytes, threads, parsers, mailMb, sendMb, cacheMb] of [
+for (const [megabytes, threads, children, mailMb, sendMb, cacheMb] of [
   [64_000, 4, 2, 256, 256, 64],
   [2_048, 4, 2, 256, 256, 64],
   [1_024, 4, 2, 128, 128, 32],
@@ -14,7 +14,7 @@ for (const [megabytes, threads, parsers, mailMb, sendMb, cacheMb] of [
   test(`with ${megabytes} MB there are ${threads} threads, ${mailMb} MB for mail, ${cacheMb} MB for caches`, () => {
     expect(memoryLimits(megabytes * MB)).toMatchObject({
       threads,
-      parsers,
+      children,
       mailBytes: mailMb * MB,
       sendBytes: sendMb * MB,
       responseCacheBytes: cacheMb * MB,

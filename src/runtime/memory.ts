@@ -26,7 +26,7 @@ export function memoryLimits(bytes: number) {
     /** Of responses that slow clients have yet to receive. */
     sendBytes: Math.floor(256 * MB * share),
     responseCacheBytes: Math.floor(64 * MB * share),
-    parsers: isSmall ? 1 : 2,
+    children: isSmall ? 1 : 2,
     /** Of each child process. */
     childMb: isSmall ? 256 : 512,
   }

@@ -9,8 +9,9 @@ import { makeRates } from '../limit/memory.ts'
 import { makeCounters, makeSharedBudget } from '../limit/shared-counters.ts'
 import { openParseOnce, type ParseRequest } from '../mail/read/parse-once.ts'
 import { addConfiguredDomains } from '../mail/sessions/domains.ts'
-import { openParser, type ParserOptions } from '../mime/parser.ts'
+import { openMailSandbox, openParser } from '../mime/parser.ts'
 import { childIsolation } from '../sandbox/isolation.ts'
+import type { SandboxOptions } from '../sandbox/pool.ts'
 import { openChecker } from '../sender-auth/checker.ts'
 import { openDns } from '../sender-auth/dns.ts'
 import type { SenderCheckInput } from '../shared/mail.ts'
@@ -45,8 +46,8 @@ interface Service {
 export interface StartOptions {
   log: Log
   clock?: SharedArrayBuffer
-  /** Program and limits of the parser processes; only tests set it. */
-  parsing?: Partial<ParserOptions>
+  /** Program and limits of the child processes; only tests set it. */
+  parsing?: Partial<SandboxOptions>
   /** For the daily checks. */
   settings?: readonly { name: string; origin: string }[] | undefined
   /** Called if a thread exits unexpectedly: the service cannot continue. */
@@ -240,7 +241,7 @@ interface ChildrenDeps {
   store: Store
   log: Log
   now(): Date
-  parsing: Partial<ParserOptions>
+  parsing: Partial<SandboxOptions>
 }
 
 /** The child processes that handle untrusted input, and the commands that threads may call. */
@@ -249,9 +250,10 @@ function openChildren(
   { store, log, now, parsing }: ChildrenDeps,
 ) {
   const limits = { memoryMb: memory.childMb }
-  // On two cores, two parsers take each other's time, and the memory of both.
-  const reserve = availableParallelism() > 2 ? 0 : memory.parsers - 1
-  const parser = openParser({ log, children: memory.parsers, reserve, limits, ...parsing })
+  // On two cores, two children take each other's time, and the memory of both.
+  const reserve = availableParallelism() > 2 ? 0 : memory.children - 1
+  const sandbox = openMailSandbox({ children: memory.children, reserve, limits, ...parsing })
+  const parser = openParser({ log, sandbox })
   const parse = openParseOnce({ store, parser })
   const { kind: isolation } = childIsolation()
   if (isolation === 'none' && process.platform === 'linux')
@@ -260,7 +262,8 @@ function openChildren(
       'child processes that parse mail run as the same user, without a namespace of their own',
     )
   else log.debug({ isolation }, 'isolation of child processes')
-  const checker = openChecker({ dns: openDns({ servers: senderChecks.dns, now }), log, limits })
+  const dns = openDns({ servers: senderChecks.dns, now })
+  const checker = openChecker({ dns, log, sandbox })
   return {
     parse,
     commands: {
@@ -269,6 +272,10 @@ function openChildren(
       checkSender: ({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) =>
         checker.check(facts, priority),
     },
-    close: () => Promise.all([parser.close(), checker.close()]),
+    async close() {
+      parser.close()
+      checker.close()
+      await sandbox.close()
+    },
   }
 }

@@ -21,14 +21,16 @@ export interface ProcessPool<Job, Result> {
   use<T>(key: unknown, request: JobRequest, task: Task<Job, Result, T>): Promise<T>
   /** See FairScheduler. */
   waiting(): number
-  close(): Promise<void>
+  /** Rejects waiting tasks. Leaves the sandbox open. */
+  close(): void
 }
 
-interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
-  children: number
+export interface SandboxOptions extends ChildProgram {
+  /** Default: 2. */
+  children?: number
   /** Of these, how many run only while a job of the others is slow; default: none. */
   reserve?: number
-  limits: Partial<JobLimits>
+  limits?: Partial<JobLimits>
   /** How long a child without a job is kept. */
   idleMs?: number
 }
@@ -37,27 +39,22 @@ interface PoolOptions extends ChildProgram, Omit<SchedulerOptions, 'slots'> {
 const IDLE_MS = 20_000
 const LIMITS: JobLimits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
 
-/** Children are started on demand, reused, and end when there is nothing to do. The cost of a job is its CPU time. */
+/** Runs tasks in the children of a sandbox, which pools may share. The cost of a job is its CPU time. */
 export function openProcessPool<Job extends object, Result extends { kind: string }>(
-  options: PoolOptions,
+  sandbox: Sandbox,
+  options: Omit<SchedulerOptions, 'slots'>,
 ): ProcessPool<Job, Result> {
-  const { children: most, reserve = 0, limits, idleMs = IDLE_MS } = options
-  const numbers = { most, usual: Math.max(1, most - reserve), idleMs }
-  const workers = openChildren<Job, Result>(options, { ...LIMITS, ...limits }, numbers)
-  const scheduler = openScheduler({ ...options, slots: most })
+  const scheduler = openScheduler({ ...options, slots: sandbox.most })
   return {
     async use(key, request, task) {
       return await scheduler.run(key, request, () => {
-        const { run, end } = openTask(workers)
+        const { run, end } = openTask<Job, Result>(sandbox)
         const result = task(run)
         return { result, cost: result.then(end, end) }
       })
     },
     waiting: scheduler.waiting,
-    async close() {
-      scheduler.close()
-      await workers.close()
-    },
+    close: scheduler.close,
   }
 }
 
@@ -72,15 +69,20 @@ export function logFailure(
   else log.error({ ...facts, reason: 'failed', location: outcome.location }, message)
 }
 
-/** Gives each job a child of its own. */
-function openChildren<Job extends object, Result extends { kind: string }>(
-  program: ChildProgram,
-  limits: JobLimits,
-  { most, usual, idleMs }: { most: number; usual: number; idleMs: number },
-) {
-  type Child = SandboxedChild<Job, Result>
+type Child = SandboxedChild<object, { kind: string }>
+export type Sandbox = ReturnType<typeof openSandbox>
+
+/** Gives each job a child of its own. Children are started on demand, reused, and end when there is nothing to do. */
+export function openSandbox({
+  children: most = 2,
+  reserve = 0,
+  limits,
+  idleMs = IDLE_MS,
+  ...program
+}: SandboxOptions) {
+  const usual = Math.max(1, most - reserve)
   const all = new Set<Child>()
-  const idle = openIdleChildren<Child>(idleMs, (child) => all.delete(child))
+  const idle = openIdleChildren(idleMs, (child) => all.delete(child))
   const waiting: PromiseWithResolvers<Child>[] = []
   let closed = false
 
@@ -106,7 +108,7 @@ function openChildren<Job extends object, Result extends { kind: string }>(
   }
 
   function start(): Child {
-    const child = startChild<Job, Result>(program, limits)
+    const child: Child = startChild(program, { ...LIMITS, ...limits })
     all.add(child)
     return child
   }
@@ -117,6 +119,7 @@ function openChildren<Job extends object, Result extends { kind: string }>(
   }
 
   return {
+    most,
     start,
     startReserve,
     take,
@@ -138,14 +141,8 @@ function openChildren<Job extends object, Result extends { kind: string }>(
   }
 }
 
-type Children<Job extends object, Result extends { kind: string }> = ReturnType<
-  typeof openChildren<Job, Result>
->
-
 /** Runs the jobs of one task. */
-function openTask<Job extends object, Result extends { kind: string }>(
-  children: Children<Job, Result>,
-) {
+function openTask<Job extends object, Result extends { kind: string }>(children: Sandbox) {
   let costMs = 0
   let hasLost = false
   const run: RunJob<Job, Result> = async (job) => {
@@ -153,10 +150,9 @@ function openTask<Job extends object, Result extends { kind: string }>(
     try {
       const { outcome, cpuMs } = await child.run(job, children.startReserve)
       costMs += cpuMs
-      if (child.alive()) return outcome
-      hasLost = true
-      if (children.isClosed()) throw shuttingDown()
-      return outcome
+      hasLost ||= !child.alive()
+      if (!child.alive() && children.isClosed()) throw shuttingDown()
+      return outcome as Result | JobFailed | ChildLost
     } finally {
       children.giveBack(child)
     }
@@ -178,9 +174,7 @@ function openTask<Job extends object, Result extends { kind: string }>(
 }
 
 /** Children without a job. Each ends after a while. */
-function openIdleChildren<
-  Child extends Pick<SandboxedChild<object, { kind: string }>, 'alive' | 'end'>,
->(idleMs: number, gone: (child: Child) => void) {
+function openIdleChildren(idleMs: number, gone: (child: Child) => void) {
   const timers = new Map<Child, NodeJS.Timeout>()
 
   function remove(child: Child): void {

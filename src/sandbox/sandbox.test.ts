@@ -5,29 +5,44 @@ import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { JobRequest } from '../base/fair-scheduler.ts'
 import type { ParseJob, ParseResult } from '../mime/parser.ts'
 import { childIsolation, type Isolation } from './isolation.ts'
-import { openProcessPool, type ProcessPool } from './pool.ts'
+import {
+  openProcessPool,
+  openSandbox,
+  type ProcessPool,
+  type Sandbox,
+  type SandboxOptions,
+} from './pool.ts'
 import { errorLocation } from './serve-jobs.ts'
 
 const MIME = new URL('../mime/', import.meta.url)
 const LETTER = 'X: y\r\n\r\nhi'
 type TestPool = ProcessPool<ParseJob, ParseResult>
-const opened: TestPool[] = []
+const opened: Pick<Sandbox, 'close'>[] = []
 
-function open(options: Partial<Parameters<typeof openProcessPool>[0]> = {}): TestPool {
-  const pool = openProcessPool<ParseJob, ParseResult>({
+type Limits = Partial<Parameters<typeof openProcessPool>[1]>
+
+function open({
+  maxWaiting = 100,
+  maxWaitingPerKey = 100,
+  ...options
+}: Partial<SandboxOptions> & Limits = {}): TestPool & Pick<Sandbox, 'close'> {
+  const sandbox = openSandbox({
     name: 'test',
     // Executes the first line of the mail as a command.
     script: new URL('./testing/misbehaving-child.ts', MIME),
     folders: [MIME, new URL('../codes/', import.meta.url)],
-    children: 2,
     limits: { cpuMs: 200 },
-    maxWaiting: 100,
-    maxWaitingPerKey: 100,
-    overloadMessage: 'Too many are waiting.',
     ...options,
   })
-  opened.push(pool)
-  return pool
+  const overloadMessage = 'Too many are waiting.'
+  const limits = { maxWaiting, maxWaitingPerKey, overloadMessage }
+  const pool = openProcessPool<ParseJob, ParseResult>(sandbox, limits)
+  const close = async () => {
+    pool.close()
+    await sandbox.close()
+  }
+  opened.push({ close })
+  return { ...pool, close }
 }
 
 afterEach(async () => {
@@ -36,7 +51,7 @@ afterEach(async () => {
 
 const by = (...owner: string[]): JobRequest => ({ owner })
 const parse = (pool: TestPool, mail: string, request: JobRequest, key: unknown = {}) =>
-  pool.use(key, request, (run) => run({ raw: Buffer.from(mail) }))
+  pool.use(key, request, (run) => run({ kind: 'parse', raw: Buffer.from(mail) }))
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'done',
@@ -222,14 +237,15 @@ const source = (path: string) => new URL(path, import.meta.url).href
 /** What a program finds out that parses a mail as this user, and its child about signals. */
 const program = `
   import { childIsolation } from ${JSON.stringify(source('./isolation.ts'))}
-  import { openParser } from ${JSON.stringify(source('../mime/parser.ts'))}
+  import { openMailSandbox, openParser } from ${JSON.stringify(source('../mime/parser.ts'))}
   const script = new URL(${JSON.stringify(source('../mime/testing/misbehaving-child.ts'))})
   const log = { warn: console.error, error: console.error }
-  const parser = openParser({ log, script, children: 1, limits: { cpuMs: 300 } })
+  const sandbox = openMailSandbox({ script, children: 1, limits: { cpuMs: 300 } })
+  const parser = openParser({ log, sandbox })
   const { headers } = await parser.parse(Buffer.from('reach: 1 /nowhere'))
   const { value: signalled } = headers.find(({ name }) => name === 'signal the parent')
   const { text } = await parser.parse(Buffer.from('spin'))
-  await parser.close()
+  await sandbox.close()
   console.log(JSON.stringify({ kind: childIsolation().kind, signalled, text }))
 `
 

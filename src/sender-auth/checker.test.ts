@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import type { Zone } from '../../test/kit/dns/dns-server.ts'
 import { rsaKey, signed } from '../../test/kit/mail/signed.ts'
 import { startChild } from '../sandbox/process.ts'
-import type { CheckerOptions } from './checker.ts'
+
 import type { CheckJob, CheckResponse } from './job.ts'
-import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
+import { type Fixture, type Options, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 
 const rsa = rsaKey()
 const GOOD: Zone = {
@@ -32,7 +32,7 @@ afterAll(async () => {
   await silent.close()
 })
 
-async function open(zone: Zone = GOOD, options: Partial<CheckerOptions> = {}): Promise<Fixture> {
+async function open(zone: Zone = GOOD, options: Options = {}): Promise<Fixture> {
   const fixture = await openFixture({ ...zone }, options)
   onTestFinished(() => fixture.close())
   return fixture
@@ -185,7 +185,7 @@ test('the child has no access to the network or to other source files', async ()
   try {
     const { outcome } = await child.run({ kind: 'dkim' })
     expect(outcome).toMatchObject({
-      authors: ['tcp', 'udp', 'http', 'dns', 'names', 'the source of parsing'].map(
+      authors: ['tcp', 'udp', 'http', 'dns', 'names', 'the rest of the source'].map(
         (what) => `${what} ERR_ACCESS_DENIED`,
       ),
     })

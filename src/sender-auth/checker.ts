@@ -2,8 +2,8 @@ import type { JobRequest } from '../base/fair-scheduler.ts'
 import { plainIp } from '../base/ip.ts'
 import type { Log } from '../base/log/log.ts'
 import { toError } from '../base/problem.ts'
-import { logFailure, openProcessPool, type ProcessPool } from '../sandbox/pool.ts'
-import type { ChildLost, JobLimits } from '../sandbox/process.ts'
+import { logFailure, openProcessPool, type ProcessPool, type Sandbox } from '../sandbox/pool.ts'
+import type { ChildLost } from '../sandbox/process.ts'
 import type { JobFailed } from '../sandbox/serve-jobs.ts'
 import type { CheckResult, SenderCheckInput, SenderChecks } from '../shared/mail.ts'
 import type { Dns } from './dns.ts'
@@ -20,34 +20,26 @@ export interface CheckerOptions {
   dns: Dns
   /** Gets a line for each mail that could not be checked, with the reason and none of its content. */
   log: Pick<Log, 'warn' | 'error'>
-  limits?: Partial<JobLimits>
+  sandbox: Sandbox
   /** For all DNS queries of one check. SPF and DKIM run concurrently, then DMARC. */
   dnsMs?: number
   maxConcurrent?: number
   /** Most concurrent `background` checks. */
   maxBackground?: number
   maxBytes?: number
-  /** Entry point of the child. */
-  script?: URL
 }
 
 /** Checks senders in a child process, so that a mail that breaks a check does not harm the service. */
 export function openChecker({
   dns,
   log,
-  limits = {},
+  sandbox,
   dnsMs = 2_500,
   maxConcurrent = 100,
   maxBackground = 20,
   maxBytes = 64 * 1024 * 1024,
-  script = new URL('./child.ts', import.meta.url),
 }: CheckerOptions) {
-  const pool = openProcessPool<CheckJob, CheckResponse>({
-    name: 'sender check',
-    script,
-    folders: [new URL('./', import.meta.url)],
-    children: 1,
-    limits,
+  const pool = openProcessPool<CheckJob, CheckResponse>(sandbox, {
     // Never reached: each of maxConcurrent mails has at most two jobs at a time.
     maxWaiting: 2 * maxConcurrent,
     maxWaitingPerKey: 2 * maxConcurrent,
@@ -87,10 +79,11 @@ export function openChecker({
         bytes -= size
       }
     },
-    async close(): Promise<void> {
+    /** Leaves the sandbox open. */
+    close(): void {
       closed = true
       dns.close()
-      await pool.close()
+      pool.close()
     },
   }
 }

@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   sandbox: ['base'],
   redis: ['base'],
   codes: ['base', 'shared'],
-  mime: ['base', 'shared', 'sandbox', 'codes'],
+  mime: ['base', 'shared', 'sandbox', 'codes', 'sender-auth'],
   'sender-auth': ['base', 'shared', 'sandbox'],
   bus: ['base', 'redis'],
   limit: ['base', 'redis'],

@@ -10,7 +10,7 @@ import {
   type Paint,
   type Print,
 } from '../../cli/output.ts'
-import { openParser } from '../../mime/parser.ts'
+import { openMailSandbox, openParser } from '../../mime/parser.ts'
 import { deleteOperatorMail, type OperatorDeps, readOperatorMail } from '../operator.ts'
 import { openLargeReads } from '../read/large-reads.ts'
 import { openParseOnce, type ParseOnceDeps } from '../read/parse-once.ts'
@@ -35,7 +35,8 @@ export async function withOperatorMail(
   { withMail, openLog }: InboxContext,
   operation: (mail: OperatorMail) => Promise<void>,
 ): Promise<void> {
-  const parser = openParser({ log: await openLog() })
+  const sandbox = openMailSandbox()
+  const parser = openParser({ log: await openLog(), sandbox })
   try {
     await withMail(async (store) => {
       const parse = openParseOnce({ store, parser })
@@ -43,7 +44,8 @@ export async function withOperatorMail(
       await operation({ ...store, parsed, waitForNextPoll: () => pause(1_000) })
     })
   } finally {
-    await parser.close()
+    parser.close()
+    await sandbox.close()
   }
 }
 

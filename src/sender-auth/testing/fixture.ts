@@ -1,5 +1,7 @@
 import { openDnsServer, type Zone } from '../../../test/kit/dns/dns-server.ts'
 import type { LogFacts } from '../../base/log/log.ts'
+import { openMailSandbox } from '../../mime/parser.ts'
+import type { SandboxOptions } from '../../sandbox/pool.ts'
 import type { SenderCheckInput } from '../../shared/mail.ts'
 import { type CheckerOptions, openChecker } from '../checker.ts'
 import { openDns } from '../dns.ts'
@@ -16,8 +18,10 @@ export const SAMPLE_MAIL = [
 type Facts = Partial<Omit<SenderCheckInput, 'raw'>> & { raw?: string | Uint8Array }
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
+export type Options = Partial<CheckerOptions> & Pick<Partial<SandboxOptions>, 'limits' | 'script'>
+
 /** A checker with a real child and its own name server. */
-export async function openFixture(zone: Zone, options: Partial<CheckerOptions> = {}) {
+export async function openFixture(zone: Zone, { limits, script, ...options }: Options = {}) {
   const server = await openDnsServer(zone)
   const lines: string[] = []
   const at = (level: string) => (facts: LogFacts, sentence: string) => {
@@ -25,7 +29,12 @@ export async function openFixture(zone: Zone, options: Partial<CheckerOptions> =
   }
   const dns = openDns({ servers: [server.server], now: () => new Date() })
   const log = { warn: at('warn'), error: at('error') }
-  const checker = openChecker({ dns, log, ...options })
+  const sandbox = openMailSandbox({
+    children: 1,
+    ...(limits && { limits }),
+    ...(script && { script }),
+  })
+  const checker = openChecker({ dns, log, sandbox, ...options })
 
   return {
     zone,
@@ -45,7 +54,8 @@ export async function openFixture(zone: Zone, options: Partial<CheckerOptions> =
         priority,
       ),
     async close() {
-      await checker.close()
+      checker.close()
+      await sandbox.close()
       await server.close()
     },
   }

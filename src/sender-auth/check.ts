@@ -3,18 +3,17 @@ import type { DKIMResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
-import { serveJobs } from '../sandbox/serve-jobs.ts'
 import { CHECK_RESULTS, type CheckResult } from '../shared/mail.ts'
 import { resolverFromAnswers } from './dns.ts'
 import type { CheckJob, CheckRequest, CheckResponse } from './job.ts'
 
-// The sender check process, which may read its modules and nothing else.
-serveJobs<CheckJob, CheckResponse>(async (job) => {
+/** Runs in a child process: the mail may break a check. */
+export async function checkSender(job: CheckJob): Promise<CheckResponse> {
   const known = resolverFromAnswers(job.answers, job.kind === 'dkim' ? MAX_KEYS : undefined)
   const response = await check(job, known.resolver)
   const queries = known.missing()
   return queries.length > 0 ? { kind: 'unknown', queries } : response
-})
+}
 
 function check(job: CheckJob, resolver: DNSResolver): Promise<CheckResponse> {
   if (job.kind === 'spf') return checkSpf(job, resolver)
