@@ -288,6 +288,36 @@ test('events resume after a lost connection without a gap, and end with the mail
   expect(await messages()).toBeUndefined()
 })
 
+test('events of several mailboxes name theirs, resume, and end with the last of them', async () => {
+  const proxy = await openTcpProxy(app.httpPort)
+  const client = new Mayfly({ url: proxy.url })
+  const mailboxes = [await mayfly.createMailbox(), await mayfly.createMailbox()] as const
+  const [first, second] = mailboxes
+  const seen: string[] = []
+  const events = (async () => {
+    for await (const event of client.events(mailboxes, { since_id: 0 })) {
+      if (event.type === 'message') seen.push(`${event.message.subject} ${event.email}`)
+      if (event.type === 'end') seen.push(`${event.reason} ${event.email}`)
+    }
+  })()
+  const expected: string[] = []
+  const next = async (line: string) => {
+    expected.push(line)
+    await waitUntil(() => seen.length === expected.length)
+    expect(seen).toStrictEqual(expected)
+  }
+  await send(first.email, { subject: 'one' })
+  await next(`one ${first.email}`)
+  await first.end()
+  await next(`deleted ${first.email}`)
+  proxy.cut()
+  await send(second.email, { subject: 'two' })
+  await next(`two ${second.email}`)
+  await second.end()
+  await next(`deleted ${second.email}`)
+  await events
+})
+
 test('leaving a loop over events closes the stream', async () => {
   const mailbox = await mayfly.createMailbox()
   await send(mailbox.email, CODE)

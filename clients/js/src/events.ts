@@ -35,6 +35,12 @@ export interface EventOptions extends ParsedFilter {
   signal?: AbortSignal
 }
 
+/** An event with the address of its mailbox. */
+export type MailboxEvent = MailEvent & { email: string }
+
+/** Events of several mailboxes say which one: by its address, or by its index if it has ended. */
+type ReceivedEvent = MailEvent & { email?: string | null; index?: number }
+
 /** What a stream is resumed with. */
 interface Position {
   lastId: string | undefined
@@ -52,18 +58,23 @@ function isPassing(error: unknown): boolean {
   return PASSING.includes(error.status)
 }
 
+/** The token of a mailbox, or those of several. */
 export async function* mailEvents(
   connection: Connection,
-  token: string,
+  tokens: readonly string[],
   { signal, ...params }: EventOptions,
-): AsyncGenerator<MailEvent, void, void> {
+): AsyncGenerator<ReceivedEvent, void, void> {
   const position: Position = { lastId: undefined, retryMs: 1_000 }
-  const reported = new Set<number>()
+  const token = tokens.join(',')
+  const reported = new Set<string>()
+  let open = tokens.length
   for (;;) {
     try {
-      for await (const event of openStream(connection, { token, params, position, signal })) {
-        if (!isRepeated(event, reported)) yield event
-        if (event.type === 'end') return
+      const stream = openStream(connection, { token, params, position, signal })
+      for await (const event of unreported(stream, reported)) {
+        yield event
+        if (event.type === 'end') open -= 1
+        if (open === 0) return
       }
     } catch (error) {
       if (signal?.aborted || !isPassing(error) || position.lastId === undefined) throw error
@@ -72,11 +83,19 @@ export async function* mailEvents(
   }
 }
 
-/** After a reconnect the server may repeat messages. */
-function isRepeated(event: MailEvent, reported: Set<number>): boolean {
-  if (event.type !== 'message') return false
-  const { size } = reported
-  return reported.add(event.message.id).size === size
+/** After a reconnect the server may repeat messages, and the ends of some mailboxes. */
+async function* unreported(
+  events: AsyncIterable<ReceivedEvent>,
+  reported: Set<string>,
+): AsyncGenerator<ReceivedEvent, void, void> {
+  for await (const event of events) {
+    let key: string | undefined
+    if (event.type === 'message') key = `${event.message.id} ${event.email}`
+    if (event.type === 'end') key = `${event.index}`
+    if (key !== undefined && reported.has(key)) continue
+    if (key !== undefined) reported.add(key)
+    yield event
+  }
 }
 
 interface OpenOptions {
@@ -91,7 +110,7 @@ interface OpenOptions {
 async function* openStream(
   connection: Connection,
   { token, params, position, signal }: OpenOptions,
-): AsyncGenerator<MailEvent, void, void> {
+): AsyncGenerator<ReceivedEvent, void, void> {
   const silence = startSilenceTimer(signal)
   const headers: Record<string, string> =
     position.lastId === undefined ? {} : { 'last-event-id': position.lastId }
@@ -130,7 +149,10 @@ function startSilenceTimer(signal: AbortSignal | undefined) {
   }
 }
 
-function* readBlock({ id, retry, event, data }: Block, position: Position): Generator<MailEvent> {
+function* readBlock(
+  { id, retry, event, data }: Block,
+  position: Position,
+): Generator<ReceivedEvent> {
   if (id) position.lastId = id
   if (retry) position.retryMs = Number(retry)
   if (data) yield eventOf(event ?? 'message', data)
@@ -161,7 +183,9 @@ function blockParser(): (chunk: string) => Block[] {
   }
 }
 
-function eventOf(type: string, data: string): MailEvent {
+function eventOf(type: string, data: string): ReceivedEvent {
   const value = JSON.parse(data)
-  return type === 'message' || type === 'updated' ? { type, message: value } : { type, ...value }
+  if (type !== 'message' && type !== 'updated') return { type, ...value }
+  const { email, ...message } = value
+  return { type, message, ...(email === undefined ? {} : { email }) }
 }

@@ -195,7 +195,7 @@ export class Mailbox {
    * without a gap.
    */
   events(options: EventOptions = {}): AsyncGenerator<MailEvent, void, void> {
-    return mailEvents(this.#connection, this.token, options)
+    return mailEvents(this.#connection, [this.token], options)
   }
 
   /** Sets the expiry to `ttl` seconds from now; without it, to the default life. */

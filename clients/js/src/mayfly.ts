@@ -7,7 +7,7 @@ import type {
   Usage,
   WholeEmail,
 } from './api.ts'
-import type { Filter } from './events.ts'
+import { type EventOptions, type Filter, type MailboxEvent, mailEvents } from './events.ts'
 import { Mailbox, type MailboxSettings } from './mailbox.ts'
 import {
   type ApiRequest,
@@ -47,7 +47,7 @@ export type {
   Webhook,
   WholeEmail,
 } from './api.ts'
-export type { EventOptions, Filter, MailEvent, ParsedFilter } from './events.ts'
+export type { EventOptions, Filter, MailboxEvent, MailEvent, ParsedFilter } from './events.ts'
 export type {
   CodeAndLink,
   LinkOptions,
@@ -155,6 +155,20 @@ export class Mayfly {
     const wanted: ApiRequest = { path: 'api/check-mail', params: { limit: 1 }, token }
     const found = await requestJson<MessageList>(this.#connection, wanted, startDeadline(options))
     return new Mailbox(this.#connection, { ...found, token })
+  }
+
+  /** What happens in up to 20 mailboxes, in one stream that ends with the last of them; see `events` of a mailbox. */
+  async *events(
+    mailboxes: readonly Mailbox[],
+    options: EventOptions = {},
+  ): AsyncGenerator<MailboxEvent, void, void> {
+    const tokens = mailboxes.map(({ token }) => token)
+    for await (const { index = 0, email, ...event } of mailEvents(
+      this.#connection,
+      tokens,
+      options,
+    ))
+      yield { ...event, email: email ?? mailboxes[index]?.email ?? '' }
   }
 
   /** The mail domains and Gmail accounts that `createMailbox` may be given by `id`. */
