@@ -2,7 +2,17 @@
 
 from ._async import AsyncMailbox, AsyncMayfly, AsyncSessions, AsyncWebhooks
 from ._client import Email, EmailPage, EmailRef, Mayfly
-from ._mailbox import CodeAndLink, DeletedEvent, EndEvent, Mailbox, MailEvent, MessageEvent, MessageRef
+from ._events import (
+    DeletedEvent,
+    EndEvent,
+    MailboxDeletedEvent,
+    MailboxEndEvent,
+    MailboxEvent,
+    MailboxMessageEvent,
+    MailEvent,
+    MessageEvent,
+)
+from ._mailbox import CodeAndLink, Mailbox, MessageRef
 from ._request import MayflyError, MayflyTimeoutError
 from ._sessions import SessionPage, Sessions
 from ._types import (
@@ -56,6 +66,10 @@ __all__ = [
     "Link",
     "MailEvent",
     "Mailbox",
+    "MailboxDeletedEvent",
+    "MailboxEndEvent",
+    "MailboxEvent",
+    "MailboxMessageEvent",
     "Mayfly",
     "MayflyError",
     "MayflyTimeoutError",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ._client import Mayfly
-from ._mailbox import Mailbox, MailEvent, Position
+from ._events import MailboxEvent, MailEvent, Position, event_params
+from ._mailbox import Mailbox
 from ._request import MayflyError, abandoned
 from ._sessions import Sessions
 from ._webhooks import Webhooks
@@ -66,6 +67,17 @@ def _converted(
     return run
 
 
+async def _each(events: Generator[_T, None, None], position: Position) -> AsyncGenerator[_T, None]:
+    try:
+        while True:
+            event = await _in_thread(lambda: next(events, None))
+            if event is None:
+                return
+            yield event
+    finally:
+        position.close()
+
+
 class AsyncMailbox(_Async[Mailbox]):
     """Use `create_mailbox` or `open_mailbox` of `AsyncMayfly`. Methods are those of `Mailbox`; with `async with`, it ends with the block."""
 
@@ -110,7 +122,7 @@ class AsyncMailbox(_Async[Mailbox]):
             if failure.status != 401:
                 raise
 
-    async def events(
+    def events(
         self,
         *,
         from_: str | None = None,
@@ -119,17 +131,9 @@ class AsyncMailbox(_Async[Mailbox]):
         has_link: bool | None = None,
         since_id: int | None = None,
     ) -> AsyncGenerator[MailEvent, None]:
-        position = Position(since_id)
-        params = {"from_": from_, "subject": subject, "has_code": has_code, "has_link": has_link}
-        events = self._sync._events(params, position)
-        try:
-            while True:
-                event = await _in_thread(lambda: next(events, None))
-                if event is None:
-                    return
-                yield event
-        finally:
-            position.close()
+        position = Position()
+        params = event_params(from_, subject, has_code, has_link, since_id)
+        return _each(self._sync._events(params, position), position)
 
 
 class AsyncSessions(_Async[Sessions]):
@@ -171,3 +175,17 @@ class AsyncMayfly(_Async[Mayfly]):
         super().__init__(Mayfly(url, api_key))
         self.sessions: AsyncSessions = AsyncSessions(self._sync.sessions)
         self.webhooks: AsyncWebhooks = AsyncWebhooks(self._sync.webhooks)
+
+    def events(
+        self,
+        mailboxes: Sequence[AsyncMailbox],
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        has_code: bool | None = None,
+        has_link: bool | None = None,
+        since_id: int | None = None,
+    ) -> AsyncGenerator[MailboxEvent, None]:
+        position = Position()
+        params = event_params(from_, subject, has_code, has_link, since_id)
+        return _each(self._sync._events([one._sync for one in mailboxes], params, position), position)

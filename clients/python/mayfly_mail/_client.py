@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, Optional, TypedDict, Union
 
 from . import _types
+from ._events import MailboxEvent, Position, event_params, mail_events
 from ._mailbox import Mailbox
 from ._request import Connection, Deadline, Params
 from ._sessions import Sessions
@@ -88,6 +89,26 @@ class Mayfly:
         """A mailbox that was created before."""
         found = self._connection.json("api/check-mail", Deadline(timeout), params={"limit": 1}, token=token)
         return Mailbox(self._connection, {**found, "token": token})
+
+    def events(
+        self,
+        mailboxes: Sequence[Mailbox],
+        *,
+        from_: str | None = None,
+        subject: str | None = None,
+        has_code: bool | None = None,
+        has_link: bool | None = None,
+        since_id: int | None = None,
+    ) -> Generator[MailboxEvent, None, None]:
+        """What happens in up to 20 mailboxes, in one stream that ends with the last of them; see `events` of a mailbox."""
+        params = event_params(from_, subject, has_code, has_link, since_id)
+        return self._events(mailboxes, params, Position())
+
+    def _events(
+        self, mailboxes: Sequence[Mailbox], params: Params, position: Position
+    ) -> Generator[MailboxEvent, None, None]:
+        tokens, emails = [one.token for one in mailboxes], [one.email for one in mailboxes]
+        return mail_events(self._connection, tokens, emails, params, position)
 
     def domains(self, *, timeout: float = 30) -> Domains:
         """The mail domains and Gmail accounts that `create_mailbox` may be given by `id`."""

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import http.client
-import json
-import socket
 import threading
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Optional, TypedDict, TypeVar, Union
+from typing import Any, Literal, NamedTuple, Optional, TypeVar, Union
 
+from ._events import MailEvent, Position, event_params, mail_events
 from ._request import Connection, Deadline, MayflyError, MayflyTimeoutError, Params
 from ._types import Header, Message, MessageSummary, SessionSettings
 
@@ -19,10 +16,7 @@ _MAX_WAIT = 50
 _MAX_PARSE_WAIT = 5
 _LIST_LIMIT = 500
 _FINAL_CHECK = 10
-# The server sends a heartbeat every 15 s.
-_SILENCE = 45
 _LINK_KINDS = ("verify", "sign_in", "reset")
-_PASSING = (0, 429, 502, 503, 504)
 
 #: A message by its id, or as it was listed or read.
 MessageRef = Union[int, MessageSummary, Message]
@@ -33,52 +27,6 @@ _T = TypeVar("_T")
 class CodeAndLink(NamedTuple):
     code: str
     link: str
-
-
-class MessageEvent(TypedDict):
-    """`updated` follows once a message is parsed, with its code and preview."""
-
-    type: Literal["message", "updated"]
-    message: MessageSummary
-
-
-class DeletedEvent(TypedDict):
-    type: Literal["deleted"]
-    id: int
-
-
-class EndEvent(TypedDict):
-    """The last event."""
-
-    type: Literal["end"]
-    reason: Literal["expired", "deleted"]
-
-
-MailEvent = Union[MessageEvent, DeletedEvent, EndEvent]
-
-
-class Position:
-    """What a stream is resumed with."""
-
-    def __init__(self, since_id: int | None) -> None:
-        self.since_id: int | str | None = since_id
-        self.retry_ms: int = 1_000
-        self.is_open: bool = False
-        self.response: Optional[http.client.HTTPResponse] = None
-        self.is_closed: bool = False
-
-    def close(self) -> None:
-        """Ends the stream, also from another thread while it is read."""
-        self.is_closed = True
-        response = self.response
-        if response is None:
-            return
-        try:
-            with socket.socket(fileno=socket.dup(response.fileno())) as connection:
-                connection.shutdown(socket.SHUT_RDWR)
-        except (AttributeError, OSError, ValueError):
-            # It has ended.
-            pass
 
 
 class Mailbox:
@@ -237,29 +185,11 @@ class Mailbox:
 
         A connection that is lost is resumed without a gap.
         """
-        params = {"from_": from_, "subject": subject, "has_code": has_code, "has_link": has_link}
-        return self._events(params, Position(since_id))
+        params = event_params(from_, subject, has_code, has_link, since_id)
+        return self._events(params, Position())
 
     def _events(self, params: Params, position: Position) -> Generator[MailEvent, None, None]:
-        reported: set[int] = set()
-        while not position.is_closed:
-            try:
-                for event in self._stream(position, params):
-                    if event["type"] == "message":
-                        if event["message"]["id"] in reported:
-                            continue
-                        reported.add(event["message"]["id"])
-                    yield event
-                    if event["type"] == "end":
-                        return
-            except (MayflyError, http.client.HTTPException, OSError) as error:
-                # Not MayflyTimeoutError alone: a lost connection is an OSError, too.
-                if not position.is_closed and (
-                    not position.is_open or getattr(error, "status", 0) not in _PASSING
-                ):
-                    raise
-            if not position.is_closed:
-                time.sleep(position.retry_ms / 1_000)
+        return mail_events(self._connection, [self.token], [], params, position)
 
     def extend(self, *, ttl: int | None = None, timeout: float = 30) -> None:
         """Sets the expiry to `ttl` seconds from now; without it, to the default life."""
@@ -355,35 +285,6 @@ class Mailbox:
             return f"the mailbox cannot be read: {error}"
         lines = [_describe(one) + (" (already returned)" if one["id"] in self._returned else "") for one in found]
         return f"the mailbox has {', '.join(lines)}" if found else "the mailbox is empty"
-
-    def _stream(self, position: Position, params: Params) -> Generator[MailEvent, None, None]:
-        """One connection, until it ends or is silent for too long. Updates the position to resume at."""
-        wanted: Params = {**params, "since_id": position.since_id}
-        response = self._connection.open(
-            "api/events", Deadline(30), params=wanted, token=self.token, socket_timeout=_SILENCE
-        )
-        with response:
-            position.response = response
-            if position.is_closed:
-                return
-            fields: dict[str, str] = {}
-            for line in response:
-                name, _, value = line.decode().rstrip("\r\n").partition(":")
-                if name or value:
-                    fields[name] = value.removeprefix(" ")
-                    continue
-                if "id" in fields:
-                    position.since_id, position.is_open = fields["id"], True
-                position.retry_ms = int(fields.get("retry", position.retry_ms))
-                if "data" in fields:
-                    yield _event(fields.get("event", "message"), json.loads(fields["data"]))
-                fields = {}
-
-
-def _event(kind: str, data: Any) -> MailEvent:
-    event: Any = {"type": kind, "message": data} if kind in ("message", "updated") else {"type": kind, **data}
-    return event  # type: ignore[no-any-return]
-
 
 def _link(message: Message, kind: str | None) -> str | None:
     kinds = (kind,) if kind else _LINK_KINDS

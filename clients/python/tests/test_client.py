@@ -247,6 +247,34 @@ def test_events_resume_after_a_lost_connection_and_end_with_the_mailbox(mayfly):
     assert [event["type"] for event in events if event["type"] != "updated"] == ["end"]
 
 
+def test_events_of_several_mailboxes_name_theirs_and_end_with_the_last(mayfly):
+    proxy = Proxy()
+    first, second = mayfly.create_mailbox(), mayfly.create_mailbox()
+    events = Mayfly(proxy.url).events([first, second], since_id=0)
+    send(first, subject="one")
+    assert next(event["email"] for event in events if event["type"] == "message") == first.email
+    first.end()
+    assert next(event["email"] for event in events if event["type"] == "end") == first.email
+    proxy.cut()
+    send(second, subject="two")
+    event = next(event for event in events if event["type"] != "updated")
+    assert (event["message"]["subject"], event["email"]) == ("two", second.email)
+    second.end()
+    rest = [(event["type"], event["email"]) for event in events if event["type"] != "updated"]
+    assert rest == [("end", second.email)]
+
+
+def test_async_events_of_several_mailboxes(mayfly):
+    async def run():
+        client = AsyncMayfly(os.environ["MAYFLY_URL"])
+        mailboxes = [await client.create_mailbox() for _ in range(2)]
+        await asyncio.to_thread(send, mailboxes[1], subject="one")
+        async for event in client.events(mailboxes, since_id=0):
+            return event["email"] == mailboxes[1].email
+
+    assert asyncio.run(run())
+
+
 def next_subject(events):
     return next(event["message"]["subject"] for event in events if event["type"] == "message")
 
@@ -333,7 +361,11 @@ def test_async_methods_are_those_of_the_client():
     for kind in ("Mayfly", "Mailbox", "Sessions", "Webhooks"):
         of, asynchronous = (vars(getattr(mayfly_mail, name)) for name in (kind, f"Async{kind}"))
         for name in (name for name in of if not name.startswith("_")):
-            assert inspect.signature(asynchronous[name]).parameters == inspect.signature(of[name]).parameters
+            assert parameters(asynchronous[name]) == parameters(of[name])
+
+
+def parameters(method):
+    return [(one.name, one.kind, one.default) for one in inspect.signature(method).parameters.values()]
 
 
 def test_async_with_a_key():
