@@ -8,22 +8,24 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type App, startApp } from './kit/app/app.ts'
 import { MAIN, ROOT } from './kit/app/service-process.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
-import { installed } from './kit/programs/from-npm.ts'
+import { fromNpm } from './kit/programs/npm.ts'
 
 // The tools for codes only, over HTTP and stdio, through MCP clients of others.
 
-const PACKAGES = [
+const BESIDE = [
   '@modelcontextprotocol/sdk@1.32.2',
   'mcp-client@1.13.1',
   '@ai-sdk/mcp@2.0.97',
   'mcporter@0.12.3',
-  'mcp-remote@0.15.1',
 ]
 
 let app: App
+let proxy: string
+/** Where all of them are installed. */
 let folder: string
 beforeAll(async () => {
-  folder = installed('mcp-clients', PACKAGES)
+  proxy = fromNpm('mcp-remote', '0.15.1', 'dist/proxy.js', BESIDE)
+  folder = resolve(proxy, '../../../..')
   app = await startApp({ env: { MAYFLY_MCP: 'codes' } })
 }, 300_000)
 afterAll(() => app.stop())
@@ -42,7 +44,6 @@ const stdio = (): Target => ({
   command: process.execPath,
   args: [resolve(ROOT, MAIN), 'mcp', '--url', app.url, '--codes-only'],
 })
-const inFolder = (path: string) => join(folder, 'node_modules', path)
 
 /** Modules that connect to `target` and define `list` and `call`. */
 const LIBRARIES = {
@@ -116,7 +117,8 @@ function withLibrary(name: keyof typeof LIBRARIES, target: Target): McpClient {
 }
 
 async function output(path: string, args: readonly string[]): Promise<Record<string, unknown>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [inFolder(path), ...args], {
+  const file = join(folder, 'node_modules', path)
+  const { stdout } = await promisify(execFile)(process.execPath, [file, ...args], {
     cwd: folder,
   }).catch((error: { stdout: string }) => error)
   return JSON.parse(/^\{.*\}$/ms.exec(stdout)?.[0] ?? JSON.stringify({ error: stdout }))
@@ -144,7 +146,7 @@ function namesOf(tools: unknown): string[] {
 
 const proxied = (): Target => ({
   command: process.execPath,
-  args: [inFolder('mcp-remote/dist/proxy.js'), `${app.url}/mcp`, '--allow-http', '--silent'],
+  args: [proxy, `${app.url}/mcp`, '--allow-http', '--silent'],
   // Not the home directory.
   env: { MCP_REMOTE_CONFIG_DIR: folder },
 })
