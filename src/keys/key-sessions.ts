@@ -42,7 +42,7 @@ export async function rollSessionToken(
   return { session, token }
 }
 
-function parseEmail(text: string): Address {
+export function parseEmail(text: string): Address {
   const address = parseAddress(text)
   if (address) return address
   throw new Problem('invalid_parameter', 'email: must be one email address; write + as %2B.')

@@ -73,6 +73,12 @@ describe('400', () => {
     })
   }
 
+  test('a change of nothing', async () => {
+    const { id } = await create()
+    const { status, body } = await call(`/${id}`, { url: '' })
+    expect([status, body['code']]).toStrictEqual([400, 'missing_parameter'])
+  })
+
   test('a replay without since_id', async () => {
     const { id } = await create()
     const { status, body } = await call(`/${id}/replay`, {})

@@ -98,6 +98,21 @@ const deletion = {
   },
 }
 
+const changeFields = {
+  url: Type.Optional(urlField),
+  to: toField,
+  ...senderFilterFields,
+  clear: Type.Optional(
+    Type.Array(enumField(WEBHOOK_CONDITIONS), {
+      minItems: 1,
+      maxItems: WEBHOOK_CONDITIONS.length,
+      description:
+        'Conditions to remove: to, from or subject, as a JSON array or separated by commas.',
+    }),
+  ),
+  state: Type.Optional(enumField(['active', 'paused'], { description: 'active or paused.' })),
+}
+
 export const webhookRoutes = [
   route({
     // Without any quota, a webhook could still tell by its state whether a message is selected.
@@ -178,20 +193,10 @@ export const webhookRoutes = [
     title: 'Change a webhook',
     description:
       'Changes what is given; the secret and the position stay. A new URL is tried at once, and new conditions apply to messages that were not examined before, and may apply to those examined last. A message that is being delivered is completed first, unless to excludes it: then it is skipped, and gap_since says so. state=paused stops deliveries, and state=active resumes them and enables a disabled webhook. Free; changes, replays and enables together are limited to ten a minute per key.',
-    input: Type.Object({
-      ...idInput.properties,
-      url: Type.Optional(urlField),
-      to: toField,
-      ...senderFilterFields,
-      clear: Type.Optional(
-        Type.Array(enumField(WEBHOOK_CONDITIONS), {
-          maxItems: WEBHOOK_CONDITIONS.length,
-          description:
-            'Conditions to remove: to, from or subject, as a JSON array or separated by commas.',
-        }),
-      ),
-      state: Type.Optional(enumField(['active', 'paused'], { description: 'active or paused.' })),
-    }),
+    input: Type.Object(
+      { ...idInput.properties, ...changeFields },
+      { anyOf: Object.keys(changeFields).map((name) => ({ required: [name] })) },
+    ),
     output: successSchema({ webhook: webhookSchema }),
     problems: [...activeKey.problems, 'invalid_url'],
     async handle({ id, ...change }, deps: WebhookRouteDeps, request) {

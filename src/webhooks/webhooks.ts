@@ -185,6 +185,9 @@ export async function changeWebhook(
   parseFilter({ from, subject })
   const newState = state === undefined ? undefined : parseState(state)
   const cleared = clear.map((name) => parseCleared(name, { to, from, subject }))
+  if ([given, to, from, subject, state, ...cleared].every((one) => one === undefined)) {
+    throw new Problem('missing_parameter', 'Give url, to, from, subject, state or clear.')
+  }
   // A new URL is resolved, and may get an attempt at once.
   if (caller.client !== undefined) await takeRate(deps, 'retryWebhook', keyId)
   const url = given === undefined ? undefined : await deps.webhookClient.check(given, keyId)

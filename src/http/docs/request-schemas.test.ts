@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Check } from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
 import { parseTo } from '../../keys/emails/emails.ts'
+import { parseEmail } from '../../keys/key-sessions.ts'
 import { parseFilter, parseSearch } from '../../mail/rules/filter.ts'
 import { parsePrefix } from '../../mail/rules/prefix.ts'
 import { parseLabel } from '../../mail/rules/session.ts'
@@ -41,6 +42,7 @@ const CASES: Record<string, [path: string, characters: string, parse: (text: str
     from: ['/emails', 'aZ0.-_@, [:]"/`~\t\x01', (text) => parseFilter({ from: text })],
     // Without digits: IDNA reads a name that ends with a number as an IPv4 address.
     to: ['/emails', 'aZ.-_+@ <>"/\t', parseTo],
+    email: ['/sessions/end', 'aZ.-_+@ <>"/\t', parseEmail],
   }
 
 for (const [name, [path, characters, parse]] of Object.entries(CASES)) {
@@ -104,6 +106,7 @@ test('update-session: at least one setting is given, and only known ones are rem
     { only_from: 'shop.test' },
     { clear: ['label', 'only_from'] },
     { clear: ['token'] },
+    { clear: [] },
   ]) {
     const isAccepted = accepts(() => parseChange(given))
     expect(Check(input, { token: 't', ...given }), JSON.stringify(given)).toBe(isAccepted)

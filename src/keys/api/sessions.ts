@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { ADDRESS_SYNTAX } from '../../base/address.ts'
 import { timestampFields } from '../../base/time.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { success } from '../../http/server/response.ts'
@@ -58,7 +59,10 @@ function keySessionJson(session: Session) {
 const ofOneSession = {
   method: 'POST',
   input: Type.Object({
-    email: Type.String({ description: 'The address of a live session created with the key.' }),
+    email: Type.String({
+      pattern: `^${ADDRESS_SYNTAX}$`,
+      description: 'The address of a live session created with the key.',
+    }),
   }),
 } as const
 

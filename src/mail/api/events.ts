@@ -36,6 +36,7 @@ export const eventsRoute = route({
     token: Type.Optional(tokenField),
     tokens: Type.Optional(
       Type.Array(Type.String(), {
+        minItems: 1,
         maxItems: MAX_TOKENS,
         description:
           'Several session tokens instead of token, separated by commas. They may also be sent as Authorization: Bearer.',

@@ -201,6 +201,7 @@ const selectionFields = {
   id: Type.Optional(idField),
   ids: Type.Optional(
     Type.Array(idField, {
+      minItems: 1,
       maxItems: 500,
       description: 'Up to 500 ids, as a JSON array or separated by commas.',
     }),

@@ -144,6 +144,7 @@ const changeFields = {
   ...settingFields,
   clear: Type.Optional(
     Type.Array(enumField(SETTING_NAMES), {
+      minItems: 1,
       maxItems: SETTING_NAMES.length,
       description:
         'What to remove: only_from, max_messages or label, as a JSON array or separated by commas.',
