@@ -1,5 +1,5 @@
 import type { SettingReader } from '../base/settings/settings.ts'
-import { flag } from '../base/settings/values.ts'
+import { choice, flag } from '../base/settings/values.ts'
 
 export function mcpConfig({ setting }: SettingReader) {
   return {
@@ -14,5 +14,9 @@ export function mcpConfig({ setting }: SettingReader) {
 
 function mcpTools(given: string): 'on' | 'codes' | 'off' {
   if (given === 'codes') return given
-  return flag(given) ? 'on' : 'off'
+  try {
+    return flag(given) ? 'on' : 'off'
+  } catch {
+    return choice('on', 'codes', 'off')(given)
+  }
 }

@@ -77,6 +77,12 @@ test('all problems are reported together', () => {
   }
 })
 
+test('a wrong choice of tools for agents is answered with all of them', () => {
+  expect(() => readConfig({ env: { MAYFLY_MCP: 'some' } })).toThrow(
+    /MAYFLY_MCP: "some" is not one of "on", "codes", "off"/,
+  )
+})
+
 describe('lifetime of a session', () => {
   for (const [seconds, valid] of [
     [MIN_LIFETIME_SECONDS - 1, false],
