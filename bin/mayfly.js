@@ -11,7 +11,10 @@ const runsBuild = isBuildFresh()
 const NEEDED = runsBuild ? 24 : 26
 const LAUNCHED = 'launched'
 // Young objects of the main thread and freed memory of all threads take a sixth less memory, see bench/README.md.
-const FLAGS = ['--max-semi-space-size=4']
+// A value in NODE_OPTIONS takes precedence.
+const FLAGS = process.env.NODE_OPTIONS?.includes('--max-semi-space-size')
+  ? []
+  : ['--max-semi-space-size=4']
 const ENV = { MALLOC_ARENA_MAX: '2', ...process.env }
 
 if (Number.parseInt(process.versions.node, 10) >= NEEDED) {
