@@ -78,7 +78,7 @@ test('all problems are reported together', () => {
 })
 
 test('a wrong choice of tools for agents is answered with all of them', () => {
-  expect(() => readConfig({ env: { MAYFLY_MCP: 'some' } })).toThrow(
+  expect(() => readConfig({ env: { MAYFLY_MCP: 'some' }, file: {} })).toThrow(
     /MAYFLY_MCP: "some" is not one of "on", "codes", "off"/,
   )
 })
