@@ -1,11 +1,13 @@
-"""The client for asyncio. Each call runs in a thread of the event loop's default executor."""
+"""The client for asyncio. Each call runs in a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -29,15 +31,18 @@ _Sync = TypeVar("_Sync")
 
 
 async def _in_thread(call: Callable[[], _T]) -> _T:
-    """If the caller is cancelled, the thread ends soon, and returns no message that nobody would get."""
-    is_abandoned = threading.Event()
-    # The thread has a copy of the context.
-    token = abandoned.set(is_abandoned)
+    """If the caller is cancelled, the thread ends soon, and returns no message that nobody would get.
+
+    The thread starts at once, and with it the timeout. In a pool of limited size, calls would queue behind open streams.
+    """
+    is_abandoned, context = threading.Event(), contextvars.copy_context()
+    context.run(abandoned.set, is_abandoned)
+    thread = ThreadPoolExecutor(1, thread_name_prefix="mayfly")
     try:
-        return await asyncio.to_thread(call)
+        return await asyncio.get_running_loop().run_in_executor(thread, lambda: context.run(call))
     finally:
         is_abandoned.set()
-        abandoned.reset(token)
+        thread.shutdown(wait=False)
 
 
 class _Async(Generic[_Sync]):

@@ -199,6 +199,28 @@ def test_async_waits_run_in_parallel(mayfly):
     asyncio.run(run())
 
 
+def test_open_streams_do_not_delay_other_async_calls():
+    async def run():
+        mayfly = AsyncMayfly(os.environ["MAYFLY_URL"])
+        followed = [await mayfly.create_mailbox() for _ in range(40)]
+        streams = [mailbox.events(since_id=0) for mailbox in followed]
+        events = [asyncio.create_task(stream.__anext__()) for stream in streams]
+        codes = [str(493_000 + index) for index in range(41)]
+        mailboxes = [await asyncio.wait_for(mayfly.create_mailbox(), 60) for _ in codes]
+        waits = [asyncio.create_task(mailbox.wait_for_code()) for mailbox in mailboxes]
+        for mailbox, code in zip(mailboxes, codes):
+            send(mailbox, text=f"Your code is {code}.")
+        assert await asyncio.wait_for(asyncio.gather(*waits), 60) == codes
+        for mailbox in followed:
+            send(mailbox, subject=mailbox.email)
+        subjects = [event["message"]["subject"] for event in await asyncio.wait_for(asyncio.gather(*events), 60)]
+        assert subjects == [mailbox.email for mailbox in followed]
+        for stream in streams:
+            await stream.aclose()
+
+    asyncio.run(run())
+
+
 def test_an_async_wait_that_is_cancelled_takes_no_message(mayfly):
     async def run():
         mailbox = await AsyncMayfly(os.environ["MAYFLY_URL"]).create_mailbox()
@@ -209,7 +231,9 @@ def test_an_async_wait_that_is_cancelled_takes_no_message(mayfly):
             await wait
         await asyncio.to_thread(send, mailbox, **CODE)
         # Until the thread of the wait has ended.
-        await asyncio.get_running_loop().shutdown_default_executor()
+        for thread in threading.enumerate():
+            if thread.name.startswith("mayfly"):
+                thread.join()
         return mailbox._sync
 
     assert asyncio.run(run()).wait_for_code() == "493027"
