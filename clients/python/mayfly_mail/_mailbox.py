@@ -249,7 +249,13 @@ class Mailbox:
                     seen.add(summary["id"])
                     if summary["id"] in self._returned:
                         continue
-                    picked = pick(summary, deadline)
+                    try:
+                        picked = pick(summary, deadline)
+                    except MayflyError as error:
+                        # Somebody else has deleted it meanwhile.
+                        if error.code != "message_not_found":
+                            raise
+                        continue
                     if picked is not None and self._claim(summary["id"], deadline):
                         return picked
                 if seen:

@@ -75,6 +75,20 @@ def test_parallel_waits_return_a_message_each(mailbox):
         assert sorted(wait.result() for wait in waits) == ["118101", "118102", "118103"]
 
 
+def test_a_message_that_is_deleted_while_it_is_picked_is_passed_over(mailbox, mayfly, monkeypatch):
+    other, fetch = mayfly.open_mailbox(mailbox.token), mailbox._connection.json
+
+    def delete_first(path, *args, **kwargs):
+        if path == "api/read-mail":
+            other.delete([one for one in other.messages() if one["subject"] == "deleted"])
+        return fetch(path, *args, **kwargs)
+
+    monkeypatch.setattr(mailbox._connection, "json", delete_first)
+    send(mailbox, subject="deleted")
+    send(mailbox, subject="kept")
+    assert mailbox.wait_for_message()["subject"] == "kept"
+
+
 def test_a_message_with_a_code_and_a_link_is_returned_once(mailbox):
     both = {"subject": "Both", "text": f"{CODE['text']}\r\n\r\n{LINK['text']}"}
     for mail in (CODE, both, both):
