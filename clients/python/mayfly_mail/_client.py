@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import re
 import urllib.parse
 from collections.abc import Generator, Sequence
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple, Optional, TypedDict, Union
 from . import _types
 from ._events import MailboxEvent, Position, event_params, mail_events
 from ._mailbox import Mailbox
-from ._request import Connection, Deadline, Params
+from ._request import Connection, Deadline, Params, path_segment
 from ._sessions import Sessions
 from ._types import Domains, Usage, WholeEmail
 from ._webhooks import Webhooks
@@ -151,7 +150,7 @@ class Mayfly:
         key = self._connection.key_headers()
         body, headers = self._connection.fetch("emails", deadline, params=params, headers=key)
         emails: Any = [
-            {**email, "address": group["address"]} for group in json.loads(body) for email in group["emails"]
+            {**email, "address": group["address"]} for group in self._connection.parse(body) for email in group["emails"]
         ]
         found = re.search(r'<([^>]*)>; *rel="?next', headers.get("Link", ""))
         query = urllib.parse.urlsplit(found[1]).query if found else ""
@@ -176,7 +175,7 @@ class Mayfly:
         self, email: EmailRef, index: int, *, to: str | None = None, timeout: float = 30
     ) -> bytes:
         """The content of an attachment, by its `index` in the email."""
-        return self._download(email, to, f"/attachments/{index}", timeout)
+        return self._download(email, to, f"/attachments/{path_segment(index)}", timeout)
 
     def _download(self, email: EmailRef, to: str | None, part: str, timeout: float) -> bytes:
         path, params = _email_path(email, to)
@@ -186,5 +185,5 @@ class Mayfly:
 
 def _email_path(email: EmailRef, to: str | None) -> tuple[str, Params]:
     if isinstance(email, int):
-        return f"emails/{email}", {"to": to}
-    return f"emails/{email['id']}", {"to": to or email["address"]}
+        return f"emails/{path_segment(email)}", {"to": to}
+    return f"emails/{path_segment(email['id'])}", {"to": to or email["address"]}

@@ -23,6 +23,8 @@ Params = Mapping[str, Union[str, int, Sequence[str], None]]
 abandoned: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("abandoned", default=None)
 # Of one long poll of such a call: a thread cannot be interrupted.
 _MAX_ASYNC_WAIT = 5
+# In seconds; sockets refuse a timeout of more than 24 days.
+_MAX_SOCKET_TIMEOUT = 1_000_000
 
 
 class MayflyError(Exception):
@@ -62,7 +64,7 @@ class Deadline:
     def wait_seconds(self, most: int) -> int:
         """For one long poll."""
         longest = most if self._abandoned is None else min(most, _MAX_ASYNC_WAIT)
-        return min(longest, max(1, math.ceil(self.remaining())))
+        return max(1, math.ceil(min(longest, self.remaining())))
 
     def error(self) -> MayflyTimeoutError:
         return MayflyTimeoutError(f"No response within {self.timeout} s")
@@ -102,7 +104,7 @@ class Connection:
                 raise deadline.error()
             try:
                 response: http.client.HTTPResponse = _opener.open(
-                    request, timeout=socket_timeout or deadline.remaining()
+                    request, timeout=socket_timeout or min(_MAX_SOCKET_TIMEOUT, deadline.remaining())
                 )
                 return response
             except urllib.error.HTTPError as refusal:
@@ -144,7 +146,13 @@ class Connection:
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         body, _ = self.fetch(path, deadline, params=params, method=method, token=token, headers=headers)
-        return json.loads(body)
+        return self.parse(body)
+
+    def parse(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise MayflyError(f"{self.url} did not respond with JSON: {error}", code="network") from error
 
     def json_with_key(
         self, path: str, deadline: Deadline, *, params: Params | None = None, method: str = "GET"
@@ -178,6 +186,13 @@ class Connection:
         return request
 
 
+def path_segment(value: str | int) -> str:
+    """An id as a part of a path, which it cannot leave."""
+    if value in ("", ".", ".."):
+        raise MayflyError(f"Invalid id: {value!r}", code="invalid_parameter")
+    return urllib.parse.quote(str(value), safe="")
+
+
 def _encode(value: str | int | Sequence[str]) -> str | int:
     if isinstance(value, bool):
         return int(value)
@@ -186,9 +201,10 @@ def _encode(value: str | int | Sequence[str]) -> str | int:
 
 def _to_error(response: urllib.error.HTTPError) -> MayflyError:
     """A proxy in front of the server may answer with something that is not JSON."""
-    body: Any = {}
+    body: dict[str, Any] = {}
     try:
-        body = json.load(response)
+        found = json.load(response)
+        body = found if isinstance(found, dict) else {}
     except (OSError, ValueError):
         pass
     return MayflyError(

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import builtins
-import urllib.parse
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
-from ._request import Connection, Deadline, Params
+from ._request import Connection, Deadline, Params, path_segment
 from ._types import Delivery, DeliveryOutcome, NewWebhook, Webhook
 
 
@@ -110,5 +109,5 @@ class Webhooks:
 
 
 def _path(id: str, action: str | None = None) -> str:
-    path = f"webhooks/{urllib.parse.quote(id, safe='')}"
+    path = f"webhooks/{path_segment(id)}"
     return path if action is None else f"{path}/{action}"

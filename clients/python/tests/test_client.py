@@ -473,6 +473,49 @@ def test_a_redirect_is_not_followed(scripted):
     assert Scripted.asked == ["/api/check-mail?limit=1", "/api/check-mail"]
 
 
+@pytest.mark.parametrize(
+    "status, body, code",
+    [(200, b"<html>", "network"), (200, b"\xff", "network"), (502, b"<html>", "unknown"), (502, b"[]", "unknown")],
+)
+def test_a_response_of_a_proxy_is_an_error_of_the_client(scripted, status, body, code):
+    mayfly = Mayfly(scripted._connection.url, api_key="mf_live_key")
+    for call in (scripted.messages, mayfly.emails):
+        Scripted.answers, Scripted.body = [(status, {})], body
+        with pytest.raises(MayflyError) as caught:
+            call()
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize("id", ["", ".", ".."])
+def test_an_id_that_would_change_the_path_is_refused(scripted, id):
+    mayfly, asked = Mayfly(scripted._connection.url, api_key="mf_live_key"), len(Scripted.asked)
+    email = {"id": id, "address": "a@b.test"}
+    for call in (lambda: mayfly.webhooks.read(id), lambda: mayfly.webhooks.test(id), lambda: mayfly.raw_email(email)):
+        with pytest.raises(MayflyError) as caught:
+            call()
+        assert caught.value.code == "invalid_parameter"
+    assert len(Scripted.asked) == asked
+
+
+def test_ids_are_percent_encoded(scripted):
+    mayfly = Mayfly(scripted._connection.url, api_key="mf_live_key")
+    Scripted.answers = [(200, {})] * 2
+    mayfly.email_attachment({"id": "a/b?c", "address": "a@b.test"}, "../1")
+    with pytest.raises(KeyError):
+        mayfly.webhooks.read("../x")
+    assert Scripted.asked[-2].startswith("/emails/a%2Fb%3Fc/attachments/..%2F1?")
+    assert Scripted.asked[-1] == "/webhooks/..%2Fx"
+
+
+def test_a_timeout_may_be_infinite_and_a_negative_one_is_over_at_once(mayfly, mailbox):
+    send(mailbox, **CODE)
+    assert mailbox.wait_for_code(timeout=float("inf")) == "493027"
+    with pytest.raises(MayflyTimeoutError):
+        mailbox.wait_for_code(timeout=-1)
+    with pytest.raises(MayflyTimeoutError):
+        mayfly.domains(timeout=-1)
+
+
 def test_a_server_that_is_not_there_is_a_network_error():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
