@@ -70,6 +70,19 @@ describe('waitForMessage', () => {
     expect((await mailbox.waitForMessage({ from: 'shop.test' })).subject).toBe('Order 1')
   })
 
+  test('passes over a message that somebody else deletes before it is read', async () => {
+    const created = await mayfly.createMailbox()
+    for (const subject of ['deleted', 'kept']) await send(created.email, { subject })
+    const deleteFirst: typeof fetch = async (url, options) => {
+      const isRead = String(url).includes('/read-mail')
+      if (isRead) await created.delete(await created.messages({ subject: 'deleted' }))
+      return await fetch(url, options)
+    }
+    const client = new Mayfly({ url: app.url, fetch: deleteFirst })
+    const mailbox = await client.openMailbox(created.token)
+    expect((await mailbox.waitForMessage()).subject).toBe('kept')
+  })
+
   test('throws an error of its own in the end, which lists the mailbox', async () => {
     const mailbox = await mayfly.createMailbox()
     await send(mailbox.email, { subject: 'Hello' })

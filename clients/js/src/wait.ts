@@ -4,6 +4,7 @@ import {
   type ApiRequest,
   type CallOptions,
   type Deadline,
+  MayflyError,
   MayflyTimeoutError,
   startDeadline,
 } from './request.ts'
@@ -68,13 +69,18 @@ async function pickOldest<T>(
 ): Promise<T | undefined> {
   for (const summary of found) {
     if (returned.has(summary.id)) continue
-    const picked = await pick(summary)
+    const picked = await pick(summary).catch(ignoreDeleted)
     // Another wait may have returned it meanwhile.
     if (picked === undefined || returned.has(summary.id)) continue
     returned.add(summary.id)
     return picked
   }
   return undefined
+}
+
+/** Somebody else may delete a message between the list and its reading. */
+function ignoreDeleted(error: unknown): undefined {
+  if (!(error instanceof MayflyError && error.code === 'message_not_found')) throw error
 }
 
 /** For the message of an error. */
