@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Mayfly, MayflyError, MayflyTimeoutError, verifyWebhook } from '../clients/js/src/mayfly.ts'
@@ -73,6 +74,46 @@ test('a response that breaks off or stops in the middle is an error of the clien
   expect(codeOf(await caught(client.emails()))).toBe('network')
   breaksOff = false
   expect(await caught(client.emails({ timeout: 300 }))).toBeInstanceOf(MayflyTimeoutError)
+})
+
+for (const timeout of [Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 32, 30_000.5]) {
+  test(`a timeout of ${timeout} ms is not over at once`, async () => {
+    const respondLater: typeof fetch = async (_url, options) => {
+      await setTimeout(20, undefined, { signal: options?.signal ?? undefined })
+      return Response.json({ domains: [] })
+    }
+    const client = new Mayfly({ url: 'http://mail.test', fetch: respondLater })
+    expect(await client.domains({ timeout })).toStrictEqual({ domains: [] })
+  })
+}
+
+test('a negative timeout is over at once', async () => {
+  const neverRespond: typeof fetch = async (_url, options) => {
+    await once(options?.signal ?? new EventTarget(), 'abort')
+    throw options?.signal?.reason
+  }
+  const client = new Mayfly({ url: 'http://mail.test', fetch: neverRespond })
+  expect(await caught(client.domains({ timeout: -1 }))).toBeInstanceOf(MayflyTimeoutError)
+})
+
+test('ids stay within their part of the path', async () => {
+  const asked: string[] = []
+  const client = new Mayfly({
+    url: 'http://mail.test',
+    apiKey: 'mf_live_key',
+    fetch: async (url) => {
+      asked.push(new URL(String(url)).pathname)
+      return Response.json({ webhook: {} })
+    },
+  })
+  for (const id of ['', '.', '..']) {
+    const email = { id: id as unknown as number }
+    expect(codeOf(await caught(client.webhooks.test(id)))).toBe('invalid_parameter')
+    expect(codeOf(await caught(client.rawEmail(email)))).toBe('invalid_parameter')
+  }
+  await client.webhooks.read('../x')
+  await client.emailAttachment({ id: 'a/b?c' as unknown as number }, 1)
+  expect(asked).toStrictEqual(['/webhooks/..%2Fx', '/emails/a%2Fb%3Fc/attachments/1'])
 })
 
 test('a redirect is not followed: it would take the token along', async () => {

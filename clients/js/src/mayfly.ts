@@ -13,6 +13,7 @@ import {
   type ApiRequest,
   type CallOptions,
   type Connection,
+  pathSegment,
   readBody,
   request,
   requestBytes,
@@ -220,7 +221,10 @@ export class Mayfly {
     index: number,
     options: EmailOptions = {},
   ): Promise<Uint8Array> {
-    return await this.#download(emailRequest(email, options, `/attachments/${index}`), options)
+    return await this.#download(
+      emailRequest(email, options, `/attachments/${pathSegment(index)}`),
+      options,
+    )
   }
 
   async #download(wanted: ApiRequest, options: CallOptions): Promise<Uint8Array> {
@@ -231,5 +235,5 @@ export class Mayfly {
 
 function emailRequest(email: EmailRef, { to }: EmailOptions, part = ''): ApiRequest {
   const { id, address = undefined } = typeof email === 'number' ? { id: email } : email
-  return { path: `emails/${id}${part}`, params: { to: to ?? address } }
+  return { path: `emails/${pathSegment(id)}${part}`, params: { to: to ?? address } }
 }

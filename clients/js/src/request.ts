@@ -35,7 +35,7 @@ export class MayflyTimeoutError extends MayflyError {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Milliseconds for the whole call, including retries; default 30,000. */
+  /** Milliseconds for the whole call, including retries; default 30,000. `Infinity`: no limit. */
   timeout?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -56,10 +56,15 @@ export interface Deadline {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
+// 24 days: timers with more end at once.
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function startDeadline({ timeout = DEFAULT_TIMEOUT_MS, signal }: CallOptions): Deadline {
   const end = performance.now() + timeout
-  const timer = AbortSignal.timeout(timeout)
+  const timer =
+    timeout > MAX_TIMER_MS
+      ? new AbortController().signal
+      : AbortSignal.timeout(Math.ceil(Math.max(0, timeout)))
   return {
     timeout,
     signal: signal ? AbortSignal.any([signal, timer]) : timer,
@@ -91,6 +96,14 @@ export interface ApiRequest {
 export function withKey({ apiKey }: Connection, wanted: ApiRequest): ApiRequest {
   if (!apiKey) throw new MayflyError('This needs an apiKey', { code: 'invalid_key' })
   return { ...wanted, headers: { ...wanted.headers, apikey: apiKey } }
+}
+
+/** An id as a part of a path, which it cannot leave. */
+export function pathSegment(id: string | number): string {
+  if (['', '.', '..'].includes(String(id))) {
+    throw new MayflyError(`Invalid id: “${id}”`, { code: 'invalid_parameter' })
+  }
+  return encodeURIComponent(id)
 }
 
 const RETRIED = [429, 503]

@@ -1,6 +1,12 @@
 import type { ApiResponses, Delivery, DeliveryOutcome, NewWebhook, Webhook } from './api.ts'
 import type { Filter } from './events.ts'
-import { type ApiRequest, type CallOptions, type Connection, requestWithKey } from './request.ts'
+import {
+  type ApiRequest,
+  type CallOptions,
+  type Connection,
+  pathSegment,
+  requestWithKey,
+} from './request.ts'
 
 export interface WebhookOptions extends Filter, CallOptions {
   url: string
@@ -96,6 +102,6 @@ export class Webhooks {
 }
 
 function pathOf(id: string, action?: string): string {
-  const path = `webhooks/${encodeURIComponent(id)}`
+  const path = `webhooks/${pathSegment(id)}`
   return action === undefined ? path : `${path}/${action}`
 }
