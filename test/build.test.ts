@@ -142,8 +142,8 @@ test('so does one of a thread', async () => {
 test('so does one of a child process', async () => {
   const script = pathToFileURL(join(ROOT, 'dist/mime/child.js'))
   const limits = { startMs: 30_000, cpuMs: 1_000, wallMs: 30_000, memoryMb: 512 }
-  const child = startChild({ name: 'parse', script, folders: [] }, limits)
-  const { outcome } = await child.run({ raw: undefined })
+  const child = startChild({ name: 'mail', script, folders: [] }, limits)
+  const { outcome } = await child.run({ kind: 'parse', raw: undefined })
   await child.end()
   expect('location' in outcome ? outcome.location : '').toMatch(
     /^TypeError at .*\(src\/mime\/[\w-]+\.ts:\d+:\d+\)/,
