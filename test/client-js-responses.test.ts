@@ -106,13 +106,13 @@ test('ids stay within their part of the path', async () => {
       return Response.json({ webhook: {} })
     },
   })
+  const emailOf = (id: string) => ({ id: id as unknown as number, address: 'a@mail.test' })
   for (const id of ['', '.', '..']) {
-    const email = { id: id as unknown as number }
     expect(codeOf(await caught(client.webhooks.test(id)))).toBe('invalid_parameter')
-    expect(codeOf(await caught(client.rawEmail(email)))).toBe('invalid_parameter')
+    expect(codeOf(await caught(client.rawEmail(emailOf(id))))).toBe('invalid_parameter')
   }
   await client.webhooks.read('../x')
-  await client.emailAttachment({ id: 'a/b?c' as unknown as number }, 1)
+  await client.emailAttachment(emailOf('a/b?c'), 1)
   expect(asked).toStrictEqual(['/webhooks/..%2Fx', '/emails/a%2Fb%3Fc/attachments/1'])
 })
 
