@@ -50,6 +50,11 @@ const ATTACHMENT = [
   '`mailbox.attachment(id, 0)`',
 ] as const
 const DELETE = ['`POST /api/delete-mail`', '`mailbox.delete(id)`', '`mailbox.delete(id)`'] as const
+const DELETE_ALL = [
+  '`POST /api/delete-mail` with `all=1`, `up_to_id`',
+  '`mailbox.delete(await mailbox.messages({ limit: 500 }))`',
+  '`mailbox.delete(mailbox.messages(limit=500))`',
+] as const
 const END = ['`POST /api/delete-session`', '`mailbox.end()`', '`mailbox.end()`'] as const
 const EVENTS = ['`GET /api/events`', '`mailbox.events()`', '`mailbox.events()`'] as const
 const WEBHOOK = [
@@ -62,6 +67,11 @@ const IDS =
   'Ids of messages are integers that rise within a mailbox, not strings; `since_id` continues after one.'
 const ONCE =
   'The waiting methods of a mailbox return each message once, the oldest first, also one that was there before the call. A second wait never returns the first message again.'
+
+const ALL =
+  '`delete` of the clients takes up to 500 messages; a request with `all=1` deletes all whose id is at most `up_to_id`. Neither ends the mailbox: that is `end`.'
+const POOL =
+  'With an API key, `GET /emails` reads the mail of mailboxes that were created with the key, which is private to it, and mail to other names at a reader domain, which all holders of keys share, as in a public inbox.'
 
 export const OTHER_SERVICES: readonly OtherService[] = [
   {
@@ -84,11 +94,13 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       ['`files.getAttachment(attachmentId)`', ...ATTACHMENT],
       ['`files.getEmail(id)`', ...RAW],
       ['`messages.del(id)`', ...DELETE],
-      ['`messages.deleteAll(serverId)`', ...END],
+      ['`messages.deleteAll(serverId)`', ...DELETE_ALL],
       ['`usage.limits()`', '`GET /usage`', '`mayfly.usage()`', '`mayfly.usage()`'],
     ],
     differences: [
-      'A server receives mail for every name at its own domain, and `sentTo` selects. Here each address is a mailbox with a token of its own: create one per test, and nothing has to be selected or cleaned up. With an API key, `GET /emails?to=…` reads mail to any name at a reader domain, as a server does.',
+      'A server receives mail for every name at its own domain, and `sentTo` selects. Here each address is a mailbox with a token of its own: create one per test, and nothing has to be selected or cleaned up.',
+      POOL,
+      ALL,
       'Every call there needs the API key of the account. Here a mailbox needs only its token; a key is for `/emails`, `/sessions` and `/webhooks`.',
       '`messages.get` polls, for 10 seconds unless told otherwise, and sees only mail of the last hour (`receivedAfter`). Here the server holds the request until mail arrives, the clients wait 30 seconds by default, and no mail is too old.',
       ONCE,
@@ -131,12 +143,7 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       ['`getRawEmail(emailId)`', ...RAW],
       ['`downloadAttachment(emailId, attachmentId)`', ...ATTACHMENT],
       ['`deleteEmail(emailId)`', ...DELETE],
-      [
-        '`emptyInbox(inboxId)`',
-        '`POST /api/delete-mail` with `all=1`, `up_to_id`',
-        '`mailbox.delete(await mailbox.messages())`',
-        '`mailbox.delete(mailbox.messages())`',
-      ],
+      ['`emptyInbox(inboxId)`', ...DELETE_ALL],
       ['`deleteInbox(inboxId)`', ...END],
       ['`webhookController.createWebhook({ … })`', ...WEBHOOK],
     ],
@@ -146,6 +153,7 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       `\`unreadOnly\` and \`waitForNthEmail\` have no counterpart, because none is needed: ${ONCE.charAt(0).toLowerCase()}${ONCE.slice(1)}`,
       '`from` is an address or a domain with its subdomains, `subject` a part of the subject; there are no conditions on other headers.',
       'Addresses are at the domains of the installation, which `GET /api/domains` lists.',
+      ALL,
       IDS,
     ],
     missing:
@@ -202,7 +210,7 @@ export const OTHER_SERVICES: readonly OtherService[] = [
     calls: [
       [
         '`GET /api/v1/messages`, `mailpit.listMessages()`',
-        '`GET /emails` (with a key)',
+        '`GET /emails` (with a key; shared, see below)',
         '`mayfly.emails()`',
         '`mayfly.emails()`',
       ],
@@ -237,17 +245,19 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       ],
       ['`GET /api/v1/message/{ID}/raw`, `mailpit.getMessageSource(id)`', ...RAW],
       ['`DELETE /api/v1/messages` with `IDs`, `mailpit.deleteMessages({ IDs })`', ...DELETE],
-      ['`DELETE /api/v1/messages` without `IDs`', ...END],
+      ['`DELETE /api/v1/messages` without `IDs`', ...DELETE_ALL],
       ['the WebSocket `/api/events`', ...EVENTS],
       ['`--webhook-url`', ...WEBHOOK],
     ],
     differences: [
       'By default, Mailpit accepts mail for every address of every domain. Mayfly accepts mail only for its own domains: for addresses of live mailboxes and, at reader domains, for any name. Let your application send to port 2525 instead of 1025, and to the address of a mailbox that the test creates.',
-      'All mail there is one list, open to everyone who reaches the port or knows its password. Here tests do not see the mail of each other, and need not delete any.',
+      'All mail there is one list, open to everyone who reaches the port or knows its password. Here tests with a mailbox each do not see the mail of each other, and need not delete any.',
+      POOL,
+      ALL,
       'Mailpit keeps the 500 newest messages unless told otherwise. Here mail ends with its mailbox, and a mailbox that is full defers new mail.',
       'Its API has no call that waits; `waitForMessage` polls. Here `wait` does.',
       ONCE,
-      'Search there has a language of its own (`to:`, `subject:`, `tag:`). Here there are parameters: `to`, `from`, `subject`, `q`, `has_code`, `has_link`.',
+      'Search there has a language of its own (`to:`, `subject:`, `tag:`). Here there are parameters: `from`, `subject` and `q`, on `/emails` also `to`, on `/api/check-mail` also `has_code` and `has_link`.',
       IDS,
       'In tests, `startMayfly()` starts the service on free ports.',
     ],
