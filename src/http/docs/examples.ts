@@ -237,7 +237,11 @@ print(webhook["id"], webhook["secret"])`,
     javascript: `await mayfly.webhooks.update('ID', { state: 'paused' })`,
     python: 'mayfly.webhooks.update("ID", state="paused")',
   },
-  'DELETE /webhooks/{id}': { curl: `${KEYED} -X DELETE SITE/webhooks/ID` },
+  'DELETE /webhooks/{id}': {
+    curl: `${KEYED} -X DELETE SITE/webhooks/ID`,
+    javascript: `await mayfly.webhooks.delete('ID')`,
+    python: 'mayfly.webhooks.delete("ID")',
+  },
   'GET /webhooks/{id}/deliveries': {
     curl: `${KEYED} SITE/webhooks/ID/deliveries`,
     javascript: `console.log(await mayfly.webhooks.deliveries('ID'))`,
