@@ -171,6 +171,7 @@ export function docsRoutes(routes: readonly Route[], events: readonly SentEvent[
     }),
     pageRoute('/docs/coming-from', {
       title: 'site_docs',
+      subpage: 'Coming from another service',
       current: 'docs',
       publicPath: '/docs/coming-from',
       entry: 'docs/docs.tsx',

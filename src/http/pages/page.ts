@@ -124,6 +124,8 @@ function policy(showsMail: boolean): string {
 
 interface SitePage extends Omit<Page, 'title' | 'content'> {
   title: Parameters<Locale['t']>[0]
+  /** Which of several pages with this title, in English. */
+  subpage?: string
   /** Not for search engines where nothing is sold. */
   isOfShop?: boolean
   /** `isScripted`: a script takes over. */
@@ -134,14 +136,14 @@ interface SitePage extends Omit<Page, 'title' | 'content'> {
 export async function sitePage(
   deps: PageDeps,
   request: HttpRequest,
-  { title, publicPath, isOfShop = false, content, ...rest }: SitePage,
+  { title, subpage, publicPath, isOfShop = false, content, ...rest }: SitePage,
 ): Promise<HttpResponse> {
   const site = await siteOf(deps, request)
   const { locale, config, built } = site
   const isScripted = rest.entry !== undefined && built.entry(rest.entry) !== undefined
   return page(site, {
     ...rest,
-    title: locale.t(title),
+    title: subpage === undefined ? locale.t(title) : `${subpage} – ${locale.t(title)}`,
     content: content(config, locale, isScripted),
     publicPath: isOfShop && !config.shop ? undefined : publicPath,
   })

@@ -61,8 +61,10 @@ test('/robots.txt names the sitemap, which lists the public pages', async () => 
     ([, path]) => path,
   )
   expect(listed).toStrictEqual(['/', '/docs', '/docs/coming-from', '/pricing', '/key'])
+  const titles = new Set()
   for (const path of listed) {
     const page = await get(path ?? '')
+    titles.add(/<title>(.*)<\/title>/.exec(page.text)?.[1])
     expect(page.text, path).toMatch(
       /<meta name="description" content="Get a disposable email address/,
     )
@@ -71,6 +73,7 @@ test('/robots.txt names the sitemap, which lists the public pages', async () => 
     expect(page.text, path).not.toMatch(/noindex/)
     expect(page.headers.get('cache-control'), path).toBe('no-store')
   }
+  expect(titles.size).toBe(listed.length)
   for (const path of ['/leave', `/orders/ord_${'0'.repeat(22)}`, '/plain']) {
     expect((await get(path)).text, path).toMatch(/<meta name="robots" content="noindex">/)
   }
