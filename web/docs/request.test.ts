@@ -18,6 +18,7 @@ describe('an operation', () => {
       'token',
       'since_id limit wait from subject has_code has_link q force If-None-Match',
     ],
+    ['GET /api/events', 'token', 'since_id from subject has_code has_link Last-Event-ID'],
     ['POST /api/delete-mail', 'token', 'id ids all up_to_id'],
     ['GET /emails', 'key', 'to since_id limit cursor wait from subject q If-None-Match'],
     ['GET /api/orders/{id}', undefined, 'id Claim-Secret'],

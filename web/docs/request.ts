@@ -130,7 +130,10 @@ function authOf({ security = [] }: RawOperation): Operation['auth'] {
 }
 
 function isCredential(name: string, opens: Operation['auth']): boolean {
-  return (opens === 'token' && name === 'token') || (opens === 'key' && name === 'APIKey')
+  return (
+    (opens === 'token' && (name === 'token' || name === 'tokens')) ||
+    (opens === 'key' && name === 'APIKey')
+  )
 }
 
 function urlParameters({ parameters = [] }: RawOperation): Parameter[] {
