@@ -38,19 +38,14 @@ export function addCopyButtons(): void {
   }
 }
 
-/** What this browser has of the placeholders: `values` as they are, `shown` with secrets masked. */
+/** What this browser has of the placeholders: `values` as they are, `shown` masked. */
 const own = computed(() => {
-  const mailbox = inboxMailbox()
-  const token = getSecret('token') || mailbox?.token || ''
+  // Not ADDRESS: it is that of a mailbox of the key, which the inbox seldom is.
   const values = withoutUnsafe({
-    TOKEN: token,
-    ADDRESS: mailbox?.token === token ? mailbox.email : '',
+    TOKEN: getSecret('token') || inboxMailbox()?.token || '',
     KEY: getSecret('key'),
   })
-  const shown = Object.entries(values).map(([name, value]) => [
-    name,
-    name === 'ADDRESS' ? value : masked(value),
-  ])
+  const shown = Object.entries(values).map(([name, value]) => [name, masked(value)])
   return { values, shown: Object.fromEntries(shown) as Record<string, string> }
 })
 

@@ -59,7 +59,7 @@ function start(site: string): Markup {
 <h2 id="first-steps-title">First steps</h2>
 <p>Create an address, wait for mail and read it. The examples in JavaScript and Python use the clients <code>@mayfly-mail/client</code> and <code>mayfly-mail</code>.</p>
 ${tabs('first-steps', firstSteps(site))}
-<p class="soft"><code>TOKEN</code>, <code>ADDRESS</code>, <code>KEY</code> and <code>ID</code> stand for your own values. If a mailbox or a key is in use in this browser, the page fills in its values for you. It does not send them to the server.</p></section>`
+<p class="soft"><code>TOKEN</code>, <code>ADDRESS</code>, <code>KEY</code> and <code>ID</code> stand for your own values. If a mailbox or a key is in use in this browser, the page fills in its <code>TOKEN</code> or <code>KEY</code> for you. It does not send them to the server.</p></section>`
 }
 
 /** Radio buttons, so that they work without a script, which makes them one choice for the whole page. */
