@@ -113,9 +113,9 @@ export function openSandbox({
     return child
   }
 
-  /** Other jobs need not wait for a slow one. */
+  /** If another job waits: it need not wait for a slow one. */
   function startReserve(): void {
-    if (!closed && idle.isEmpty() && all.size < most) give(start())
+    if (waiting.length > 0 && all.size < most) give(start())
   }
 
   return {
@@ -129,7 +129,7 @@ export function openSandbox({
         return
       }
       all.delete(child)
-      if (waiting.length > 0) startReserve()
+      startReserve()
     },
     isClosed: () => closed,
     async close() {

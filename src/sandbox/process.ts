@@ -37,9 +37,8 @@ const POLL_MS = 50
  * next poll comes late as well: a mail must not be given up for that.
  */
 const MAX_POLL_CPU_MS = 2 * POLL_MS
-// A mail of 200 KB takes 250 ms of CPU time in a new child; on a busy machine it waits for it, too.
-const SLOW_CPU_MS = 500
-const SLOW_WALL_MS = 2_000
+// Wall time: whoever waits for a job does so whether it runs or waits for a processor. A mail of 200 KB takes half of it.
+const SLOW_MS = 500
 /** JavaScript heap only; buffers count towards JobLimits.memoryMb. */
 const HEAP_MB = 256
 // By default V8 lets young objects take 96 MB, most of it garbage, before it collects them. Parsing takes no longer with 12.
@@ -168,7 +167,7 @@ function runJob<Job extends object, Result extends { kind: string }>(
       const elapsedMs = performance.now() - startedAt
       const reason = exceededLimit(limits, elapsedMs, used)
       if (reason) finish({ kind: 'lost', reason })
-      else if (cpuMs > SLOW_CPU_MS || elapsedMs > SLOW_WALL_MS) slow()
+      else if (elapsedMs > SLOW_MS) slow()
     }, POLL_MS)
     child.on('message', finish)
     child.on('exit', died)
