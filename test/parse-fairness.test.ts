@@ -17,7 +17,7 @@ beforeAll(async () => {
   app = await startApp({
     env: { MAYFLY_TRUST_PROXY: '127.0.0.1', MAYFLY_SMTP_PROXY_FROM: '127.0.0.1' },
     parsing: { script },
-    parseDeadlineMs: 4_000,
+    parseDeadlineMs: 10_000,
   })
 })
 afterAll(() => app.stop())
