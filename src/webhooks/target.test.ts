@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  type AllowedTargets,
-  isSpecialPurpose,
-  parseAllowedTarget,
-  parseTarget,
-  targetRefusal,
-} from './target.ts'
+import { isSpecialPurpose } from '../base/special-purpose.ts'
+import { type AllowedTargets, parseAllowedTarget, parseTarget, targetRefusal } from './target.ts'
 
 const NONE: AllowedTargets = { hosts: [], ranges: [] }
 const PUBLIC = '93.184.215.14'
