@@ -15,6 +15,7 @@ export const problemStatus = {
   unknown_domain: 400,
   unknown_gmail_account: 400,
   invalid_url: 400,
+  invalid_domain: 400,
   invalid_token: 401,
   session_expired: 401,
   invalid_key: 401,
@@ -24,6 +25,7 @@ export const problemStatus = {
   message_not_found: 404,
   session_not_found: 404,
   webhook_not_found: 404,
+  domain_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   timeout: 408,
@@ -34,6 +36,11 @@ export const problemStatus = {
   already_rolled: 409,
   already_running: 409,
   webhook_limit: 409,
+  domain_limit: 409,
+  domain_exists: 409,
+  domain_reserved: 409,
+  domain_held: 409,
+  record_missing: 409,
   idempotency_conflict: 409,
   // 431 if it is the headers: see parserProblem.
   too_large: 413,
@@ -44,6 +51,7 @@ export const problemStatus = {
   overloaded: 503,
   gmail_unavailable: 503,
   payment_unavailable: 503,
+  dns_failed: 503,
   shutting_down: 503,
 } as const satisfies Record<ProblemCode, number>
 
