@@ -1,13 +1,22 @@
 import { createSocket } from 'node:dgram'
 
-/** Records by `TYPE name`: texts, addresses, names, `10 host` for MX; or an error. */
-export type Zone = Record<string, string[] | 'SERVFAIL' | 'REFUSED' | 'silence'>
+/** Records by `TYPE name`: texts, addresses, names, the primary server for SOA, `10 host` for MX; or an error. */
+export type Zone = Record<string, readonly string[] | 'SERVFAIL' | 'REFUSED' | 'silence'>
 
-const TYPES: Record<string, number> = { A: 1, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28 }
+const TYPES: Record<string, number> = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+}
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 }
 
 /** A name server on loopback that serves the zone and records the queries. */
-export async function openDnsServer(zone: Zone) {
+export async function openDnsServer(zone: Zone, host = '127.0.0.1') {
   const asked: string[] = []
   const ids = new Set<string>()
   const socket = createSocket('udp4')
@@ -24,10 +33,10 @@ export async function openDnsServer(zone: Zone) {
     const records = Array.isArray(found) ? found : []
     socket.send(responseBytes(query.subarray(0, end), { type, reply, records }), port, address)
   })
-  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => socket.bind(0, host, resolve))
 
   return {
-    server: `127.0.0.1:${socket.address().port}`,
+    server: `${host}:${socket.address().port}`,
     asked,
     zone,
     close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
@@ -53,7 +62,7 @@ function readQuestion(query: Buffer) {
 interface Reply {
   type: string
   reply: number
-  records: string[]
+  records: readonly string[]
 }
 
 function responseBytes(question: Buffer, { type, reply, records }: Reply): Buffer {
@@ -83,6 +92,7 @@ function contentBytes(type: string, record: string): Buffer {
   if (type === 'TXT') {
     return Buffer.concat((record.match(/.{1,255}/gs) ?? ['']).map((part) => counted(part)))
   }
+  if (type === 'SOA') return Buffer.concat([nameBytes(record), nameBytes(record), Buffer.alloc(20)])
   if (type !== 'MX') return nameBytes(record)
   const [preference = '0', host = ''] = record.split(' ')
   return Buffer.concat([Buffer.from([0, Number(preference)]), nameBytes(host)])
