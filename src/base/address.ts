@@ -6,6 +6,12 @@ export type Address = string & { readonly brand: 'Address' }
 /** A host name in lower-case A-labels, already validated. Only parseHost creates one. */
 export type Host = string & { readonly brand: 'Host' }
 
+/** `*.box.test`: all hosts one label below box.test. Only parseMailDomain and wildcardAbove create one. */
+export type Wildcard = `*.${string}` & { readonly brand: 'Wildcard' }
+
+/** A mail domain as the operator names it, and as it is stored. */
+export type DomainName = Host | Wildcard
+
 // Matched before lower-casing: U+212A (Kelvin sign) lower-cases to an ASCII k, which would make two addresses equal.
 const LOCAL = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/
 // In documents, which need not know IDNA: any character outside ASCII passes.
@@ -37,6 +43,23 @@ export function parseHost(text: string): Host | undefined {
 export function parseDomainName(text: string): Host | undefined {
   const name = parseHost(text)
   return name?.includes('.') ? name : undefined
+}
+
+/** A domain name, or `*.` before one. */
+export function parseMailDomain(text: string): DomainName | undefined {
+  if (!text.startsWith('*.')) return parseDomainName(text)
+  const name = parseDomainName(text.slice(2))
+  return name && (`*.${name}` as Wildcard)
+}
+
+export function isWildcard(name: DomainName): name is Wildcard {
+  return name.startsWith('*')
+}
+
+/** The wildcard that a host may belong to: `*.box.test` for a.box.test. Undefined for a host of two labels. */
+export function wildcardAbove(host: Host): Wildcard | undefined {
+  const name = host.slice(host.indexOf('.') + 1)
+  return name.includes('.') && name !== host ? (`*.${name}` as Wildcard) : undefined
 }
 
 /** The local part must already be validated (a prefix, or a generated name). */
@@ -81,6 +104,8 @@ export function maskAccountEmail(email: Address): string {
 export interface MailDomain {
   id: number
   name: Host
+  /** Its addresses are at any host one label below `name`. */
+  wildcard: boolean
   /** Listed, and available for new sessions and pool mail. */
   active: boolean
   /** Removed by the operator. The row stays so that the id is not reused and live sessions can expire. */
@@ -90,6 +115,10 @@ export interface MailDomain {
   reader: boolean
   /** Lifetime of a session here; undefined for the default. */
   ttlSeconds: number | undefined
+}
+
+export function domainName({ name, wildcard }: Pick<MailDomain, 'name' | 'wildcard'>): DomainName {
+  return wildcard ? (`*.${name}` as Wildcard) : name
 }
 
 export function acceptsSessions(domain: MailDomain): boolean {

@@ -1,4 +1,4 @@
-import { type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import { domainName, type Host, type MailDomain, parseDomainName } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { formatDuration } from '../base/time.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
@@ -40,8 +40,9 @@ export async function changeDomain(
   return changed
 }
 
-export function domainJson({ ttlSeconds, ...rest }: MailDomain) {
-  return { ...rest, ttl: ttlSeconds === undefined ? null : formatDuration(ttlSeconds) }
+export function domainJson({ id, name, wildcard, ttlSeconds, ...rest }: MailDomain) {
+  const ttl = ttlSeconds === undefined ? null : formatDuration(ttlSeconds)
+  return { id, name: domainName({ name, wildcard }), ...rest, ttl }
 }
 
 function parseName(text: string): Host {

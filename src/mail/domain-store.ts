@@ -1,4 +1,4 @@
-import type { Host, MailDomain } from '../base/address.ts'
+import { type DomainName, type Host, isWildcard, type MailDomain } from '../base/address.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import type { DomainChange, NewDomain } from './store.ts'
 
@@ -6,7 +6,7 @@ export const domainReads = {
   /** All domains, including removed ones, by id. */
   listDomains: (): Operation<MailDomain[]> =>
     domains(`select ${DOMAIN_COLUMNS} from mail.mail_domain order by id`),
-  *findDomain(name: Host): Operation<MailDomain | undefined> {
+  *findDomain(name: DomainName): Operation<MailDomain | undefined> {
     const select = `select ${DOMAIN_COLUMNS} from mail.mail_domain where name = $1`
     return (yield* domains(select, [name]))[0]
   },
@@ -27,7 +27,7 @@ export const domainWrites = {
     return (yield* domains(added, [name, sessions, reader, ttlSeconds]))[0]
   },
 
-  *changeDomain(name: Host, change: DomainChange): Operation<MailDomain | undefined> {
+  *changeDomain(name: DomainName, change: DomainChange): Operation<MailDomain | undefined> {
     const changed = yield* domains(
       `update mail.mail_domain set active = coalesce($2, active), removed = coalesce($3, removed),
          sessions = coalesce($4, sessions), reader = coalesce($5, reader),
@@ -53,7 +53,7 @@ function* domains(text: string, values: Value[] = []): Operation<MailDomain[]> {
 
 export interface DomainRow {
   id: number
-  name: Host
+  name: DomainName
   active: boolean | number
   removed: boolean | number
   sessions: boolean | number
@@ -61,12 +61,13 @@ export interface DomainRow {
   ttl_seconds: number | null
 }
 
-const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
+export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
 
 export function domainOf(row: DomainRow): MailDomain {
   return {
     id: row.id,
-    name: row.name,
+    name: isWildcard(row.name) ? (row.name.slice(2) as Host) : row.name,
+    wildcard: isWildcard(row.name),
     active: Boolean(row.active),
     removed: Boolean(row.removed),
     sessions: Boolean(row.sessions),

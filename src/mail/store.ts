@@ -1,4 +1,4 @@
-import type { Address, Host, MailDomain } from '../base/address.ts'
+import type { Address, DomainName, MailDomain } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { LeaseStore } from '../base/jobs/lease.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
@@ -18,10 +18,11 @@ import type { MailboxCounters, MailboxId, Session } from './rules/session.ts'
 export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   /** All domains, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
-  findDomain(name: Host): Promise<MailDomain | undefined>
+  /** By its own name: a host is not looked up among the wildcards, see domainAt. */
+  findDomain(name: DomainName): Promise<MailDomain | undefined>
   /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
-  changeDomain(name: Host, change: DomainChange): Promise<MailDomain | undefined>
+  changeDomain(name: DomainName, change: DomainChange): Promise<MailDomain | undefined>
 
   /** Undefined if the address belongs to a live session or is in its cool-down, or may be while the ledger is unknown. */
   createSession(session: NewSession): Promise<Session | undefined>
@@ -115,7 +116,9 @@ export interface StoreFault {
   reason: string
 }
 
-export type NewDomain = Pick<MailDomain, 'name' | 'sessions' | 'reader' | 'ttlSeconds'>
+export interface NewDomain extends Pick<MailDomain, 'sessions' | 'reader' | 'ttlSeconds'> {
+  name: DomainName
+}
 
 export type DomainChange = Partial<
   Pick<MailDomain, 'active' | 'removed' | 'sessions' | 'reader'> & {

@@ -35,6 +35,7 @@ test('with another secret, every entry and the check differ', () => {
 const DOMAIN: MailDomain = {
   id: 1,
   name: parseHost('box.test') as MailDomain['name'],
+  wildcard: false,
   active: false,
   removed: true,
   sessions: false,

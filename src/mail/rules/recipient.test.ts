@@ -23,6 +23,7 @@ const SESSION_MAILBOX = 77 as MailboxId
 const domain: MailDomain = {
   id: 1,
   name: parseHost('box.test') ?? fail(),
+  wildcard: false,
   active: true,
   removed: false,
   sessions: true,

@@ -27,7 +27,7 @@ function domainOf(change: Partial<MailDomain>): MailDomain {
   const name = parseHost('box.test')
   if (!name) throw new Error('a good name')
   const defaults = { id: 1, name, active: true, removed: false, sessions: true, reader: true }
-  return { ...defaults, ttlSeconds: undefined, ...change }
+  return { ...defaults, wildcard: false, ttlSeconds: undefined, ...change }
 }
 
 describe('the lifetime of a session', () => {

@@ -24,6 +24,7 @@ import { shopMaintenanceContract } from './shop-maintenance.contract.ts'
 import { unknownLedgerContract } from './unknown-ledger.contract.ts'
 import { webhookChargesContract } from './webhook-charges.contract.ts'
 import { webhooksContract } from './webhooks.contract.ts'
+import { wildcardsContract } from './wildcards.contract.ts'
 
 /** How the contracts open a new, empty store. */
 interface Engine {
@@ -41,6 +42,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   messages: ({ mail }) => messagesContract(mail),
   codes: ({ mail }) => codesContract(mail),
   recipients: ({ mail }) => recipientsContract(mail),
+  'wildcard domains': ({ mail }) => wildcardsContract(mail),
   'rules of an address': ({ mail }) => rulesContract(mail),
   shares: ({ shares, runs }) => sharesContract(shares, runs),
   accounts: ({ mail }) => accountsContract(mail),

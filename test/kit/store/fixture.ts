@@ -1,5 +1,11 @@
 import { expect } from 'vitest'
-import { type Address, localOf, parseAddress, parseHost } from '../../../src/base/address.ts'
+import {
+  type Address,
+  localOf,
+  parseAddress,
+  parseHost,
+  parseMailDomain,
+} from '../../../src/base/address.ts'
 import { isOperatorLocalPart } from '../../../src/mail/rules/prefix.ts'
 import type { Recipient } from '../../../src/mail/rules/recipient.ts'
 import { type MailboxId, OPERATOR, POOL, type Session } from '../../../src/mail/rules/session.ts'
@@ -127,6 +133,12 @@ export function address(text: string): Address {
 
 export function host(text: string) {
   const parsed = parseHost(text)
+  expect.assert(parsed)
+  return parsed
+}
+
+export function domainName(text: string) {
+  const parsed = parseMailDomain(text)
   expect.assert(parsed)
   return parsed
 }

@@ -132,8 +132,7 @@ async function readSharedFacts(
   const inShared = recipients.filter(({ mailbox }) => isSharedMailbox(mailbox))
   const addresses = [...new Set(inShared.map(({ address }) => address))]
   if (addresses.length === 0) return new Map()
-  const facts = await sharedFacts(db, addresses, { shared: [...shared.values()], hmac })
-  return new Map(facts.map((one, at) => [addresses[at] as Address, one]))
+  return await sharedFacts(db, addresses, { shared: [...shared.values()], hmac })
 }
 
 function factsOf(

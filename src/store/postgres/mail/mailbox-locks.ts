@@ -1,6 +1,7 @@
+import { hostOf, wildcardAbove } from '../../../base/address.ts'
 import { idBounds } from '../../../base/id.ts'
 import { type Operation, query } from '../../../base/operation.ts'
-import { type DomainRow, domainOf } from '../../../mail/domain-store.ts'
+import { DOMAIN_COLUMNS, type DomainRow, domainOf } from '../../../mail/domain-store.ts'
 import { addUsage, type MailboxUsage, type Recipient } from '../../../mail/rules/recipient.ts'
 import { isSharedMailbox, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import { rulesOf, type SessionRow } from '../../../mail/store-rows.ts'
@@ -105,8 +106,8 @@ export function heldShare(
   return shares.get(`${mailbox} ${network}`)?.held ?? NO_USAGE
 }
 
-function lockSessions(ids: readonly MailboxId[]): Operation<(BoxRow & DomainRow)[]> {
-  return query(
+function* lockSessions(ids: readonly MailboxId[]): Operation<(BoxRow & DomainRow)[]> {
+  const rows = yield* query<BoxRow & DomainRow>(
     `select session.id, address, token_hash is not null and not cleared as owned, key_id, account_id,
        created_at, expires_at, last_id, count, bytes, only_from, max_messages, received,
        domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds
@@ -114,6 +115,22 @@ function lockSessions(ids: readonly MailboxId[]): Operation<(BoxRow & DomainRow)
      where session.id = any($1::bigint[]) order by session.id for no key update of session`,
     [ids],
   )
+  const below = rows.filter((row) => row.domain_id === null && row.account_id === null)
+  const wildcards = below.length === 0 ? [] : yield* findWildcards(below)
+  return rows.map((row) => {
+    const name = below.includes(row) ? wildcardOf(row) : undefined
+    const { id: domainId, ...domain } = wildcards.find((one) => one.name === name) ?? {}
+    return domainId === undefined ? row : { ...row, ...domain, domain_id: domainId }
+  })
+}
+
+const wildcardOf = ({ address }: BoxRow) => address && wildcardAbove(hostOf(address))
+
+/** Wildcard domains of sessions whose hosts are not named themselves. */
+function findWildcards(sessions: readonly BoxRow[]): Operation<DomainRow[]> {
+  return query(`select ${DOMAIN_COLUMNS} from mail.mail_domain where name = any($1::text[])`, [
+    sessions.map(wildcardOf),
+  ])
 }
 
 function boxOf(row: BoxRow & DomainRow) {

@@ -1,4 +1,4 @@
-import { type Address, hostOf, withoutTag } from '../../../base/address.ts'
+import { type Address, hostOf, wildcardAbove, withoutTag } from '../../../base/address.ts'
 import { domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
@@ -39,11 +39,20 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
     'select mailbox, count, bytes from sender_share where sender_network = ?',
   )
 
+  /** With the domain that is named itself, else with the wildcard above the host. */
+  const findRow = (address: Address) => {
+    const host = hostOf(address)
+    const named = byAddress.get(address, host)
+    if (named && !named.removed) return named
+    const wildcard = wildcardAbove(host)
+    return (wildcard && byAddress.get(address, wildcard)) ?? named
+  }
+
   const isInLedger = (address: Address) => inLedger.get(hmac.of(address)) !== undefined
 
   return {
     findRecipient(address: Address, senderNetwork?: string): FoundRecipient {
-      const row = byAddress.get(address, hostOf(address))
+      const row = findRow(address)
       if (!row) return { ...UNKNOWN_RECIPIENT, keyId: undefined }
       const ofSession = sessionFacts(row)
       // Usually the other tables are not needed.
