@@ -69,3 +69,20 @@ for (const [call, path, params] of [
     expect(await state()).toStrictEqual(before)
   })
 }
+
+for (const conditions of ['', '&from=example', '&q=arrived']) {
+  test(`check-mail ${conditions} with a token that is replaced before a mail arrives: 401`, async () => {
+    const created = await post(`${server.url}/api/create-session`, {}, 'form', headers)
+    const { email = '', token = '' } = created.body as Record<string, string>
+    held = Promise.withResolvers()
+    release = Promise.withResolvers()
+    heldCall = 'listMessages'
+    const reading = request(`${server.url}/api/check-mail?token=${token}${conditions}`)
+    await held.promise
+    await post(`${server.url}/sessions/roll-token`, { email }, 'form', headers)
+    await server.mail(email)
+    release.resolve()
+    const response = await reading
+    expect([response.status, response.body['code']]).toStrictEqual([401, 'invalid_token'])
+  })
+}

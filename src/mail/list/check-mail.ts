@@ -1,6 +1,6 @@
 import type { Rate } from '../../limit/limit.ts'
 import type { MailDeps } from '../deps.ts'
-import type { MessageSummary } from '../rules/message.ts'
+import type { Message, MessageSummary } from '../rules/message.ts'
 import { accountTopic, type Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { MessagePage } from '../store.ts'
@@ -36,18 +36,29 @@ export async function listMail(
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
   page: MessagePage,
 ): Promise<MailList> {
-  const { store, codes } = deps
-  const messages = await store.listMessages(session.id, page)
+  const { codes } = deps
+  const messages = await listFor(deps, { token, session }, page)
   const scan = codes.scan(session.id, messages)
   if (!scan) return { session, messages, complete: true }
   if (!(await scan.found())) return { session, messages, complete: scan.complete }
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
-  const again = await store.listMessages(current.id, page)
+  const again = await listFor(deps, { token, session: current }, page)
   // Messages that arrived meanwhile are scanned without waiting.
   const rest = codes.scan(current.id, again)
   return { session: current, messages: again, complete: rest?.complete ?? true }
+}
+
+/** The messages of the mailbox. If some have arrived since the session was found, its token may have been replaced before them. */
+export async function listFor(
+  deps: Pick<MailDeps, 'store' | 'now'>,
+  { token, session }: FoundMailbox,
+  page: MessagePage,
+): Promise<Message[]> {
+  const messages = await deps.store.listMessages(session.id, page)
+  if (messages.some(({ id }) => id > session.lastId)) await liveSession(deps, token)
+  return messages
 }
 
 /** Scans the newest messages, since an earlier response may have been sent before they were. False as in MailList. */

@@ -4,7 +4,7 @@ import { groupSteps, type MailFilter, matchesFilter, needsScan } from '../rules/
 import type { MessageSummary } from '../rules/message.ts'
 import type { Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
-import type { FoundMailbox } from './check-mail.ts'
+import { type FoundMailbox, listFor } from './check-mail.ts'
 
 interface FilterRequest extends Pick<StepRequest, 'client' | 'signal'> {
   filter: MailFilter
@@ -17,7 +17,9 @@ export async function listMatching(
   { token, session, throwIfClosed = () => {} }: FoundMailbox,
   { limit, ...request }: FilterRequest & { limit: number },
 ): Promise<{ session: Session; messages: MessageSummary[] }> {
-  const { matching, undecided } = await applyFilter(deps, session, request)
+  const page = { sinceId: request.sinceId, limit: Number.MAX_SAFE_INTEGER }
+  const all = await listFor(deps, { token, session }, page)
+  const { matching, undecided } = await applyFilter(deps, session, all, request)
   const messages = matching.slice(0, limit)
   // Those whose code or links decide; else those that are listed, for their previews.
   const wanted = needsScan(request.filter) ? undecided : messages
@@ -25,7 +27,8 @@ export async function listMatching(
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
-  const again = await applyFilter(deps, current, request)
+  const then = await listFor(deps, { token, session: current }, page)
+  const again = await applyFilter(deps, current, then, request)
   return { session: current, messages: again.matching.slice(0, limit) }
 }
 
@@ -39,29 +42,24 @@ export function matchTest(
 
   return async (session) => {
     if (session.lastId <= sinceId || session.version === version) return false
-    const { matching, undecided, newest } = await applyFilter(deps, session, {
-      ...request,
-      sinceId,
-    })
+    const page = { sinceId, limit: Number.MAX_SAFE_INTEGER }
+    const all = await deps.store.listMessages(session.id, page)
+    const { matching, undecided } = await applyFilter(deps, session, all, request)
     // Messages for which the queue has no room are requested again by the next poll.
     const isComplete = deps.codes.scan(session.id, undecided)?.complete ?? true
     version = isComplete ? session.version : undefined
-    sinceId = Math.min(newest, ...undecided.map(({ id }) => id - 1))
+    sinceId = Math.min(all[0]?.id ?? session.lastId, ...undecided.map(({ id }) => id - 1))
     return matching.length > 0
   }
 }
 
 async function applyFilter(
-  { store, steps }: Pick<MailDeps, 'store' | 'steps'>,
-  { id: mailbox, lastId }: Session,
-  { filter, sinceId, ...request }: FilterRequest,
-): Promise<{ matching: MessageSummary[]; undecided: MessageSummary[]; newest: number }> {
-  const all = await store.listMessages(mailbox, { sinceId, limit: Number.MAX_SAFE_INTEGER })
+  { steps }: Pick<MailDeps, 'steps'>,
+  { id: mailbox }: Session,
+  all: readonly MessageSummary[],
+  { filter, client, signal }: FilterRequest,
+): Promise<{ matching: MessageSummary[]; undecided: MessageSummary[] }> {
   const test = (message: MessageSummary) => matchesFilter(filter, message)
-  const groups = await steps.run({ ...request, mailbox }, groupSteps(all, test))
-  return {
-    matching: groups.get(true) ?? [],
-    undecided: groups.get(undefined) ?? [],
-    newest: all[0]?.id ?? lastId,
-  }
+  const groups = await steps.run({ client, signal, mailbox }, groupSteps(all, test))
+  return { matching: groups.get(true) ?? [], undecided: groups.get(undefined) ?? [] }
 }
