@@ -111,10 +111,12 @@ export interface MailDomain {
   /** Removed by the operator. The row stays so that the id is not reused and live sessions can expire. */
   removed: boolean
   sessions: boolean
-  /** Whether mail for addresses that were never assigned to a session goes to the pool. */
+  /** Whether mail for addresses without a session is taken: into the pool, or for its owner. */
   reader: boolean
   /** Lifetime of a session here; undefined for the default. */
   ttlSeconds: number | undefined
+  /** The key that holds it; undefined if it is the operator's. */
+  owner?: string
 }
 
 export function domainName({ name, wildcard }: Pick<MailDomain, 'name' | 'wildcard'>): DomainName {

@@ -3,9 +3,9 @@ import { type Operation, query, type Value } from '../base/operation.ts'
 import type { DomainChange, NewDomain } from './store.ts'
 
 export const domainReads = {
-  /** All domains, including removed ones, by id. */
+  /** All domains of the operator, including removed ones, by id. */
   listDomains: (): Operation<MailDomain[]> =>
-    domains(`select ${DOMAIN_COLUMNS} from mail.mail_domain order by id`),
+    domains(`select ${DOMAIN_COLUMNS} from mail.mail_domain where owner is null order by id`),
   *findDomain(name: DomainName): Operation<MailDomain | undefined> {
     const select = `select ${DOMAIN_COLUMNS} from mail.mail_domain where name = $1`
     return (yield* domains(select, [name]))[0]
@@ -32,7 +32,7 @@ export const domainWrites = {
       `update mail.mail_domain set active = coalesce($2, active), removed = coalesce($3, removed),
          sessions = coalesce($4, sessions), reader = coalesce($5, reader),
          ttl_seconds = case when $6 then $7 else ttl_seconds end
-       where name = $1 returning ${DOMAIN_COLUMNS}`,
+       where name = $1 and owner is null returning ${DOMAIN_COLUMNS}`,
       [
         name,
         change.active,
@@ -59,9 +59,10 @@ export interface DomainRow {
   sessions: boolean | number
   reader: boolean | number
   ttl_seconds: number | null
+  owner: string | null
 }
 
-export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds'
+export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_seconds, owner'
 
 export function domainOf(row: DomainRow): MailDomain {
   return {
@@ -73,5 +74,6 @@ export function domainOf(row: DomainRow): MailDomain {
     sessions: Boolean(row.sessions),
     reader: Boolean(row.reader),
     ttlSeconds: row.ttl_seconds ?? undefined,
+    ...(row.owner !== null && { owner: row.owner }),
   }
 }

@@ -19,9 +19,9 @@ interface SessionEngine {
 
 /** Nothing if the address, the token or the drawn id exists. */
 export const INSERT_SESSION = `insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
-    expires_at, last_id, only_from, max_messages, label)
+    expires_at, last_id, only_from, max_messages, label, own_domain)
   select greatest(coalesce((select max(id) from mail.session), 0) + $1, $2), $3, $4, $5, cast($6 as integer),
-    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12
+    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12, $13
   where true on conflict do nothing returning ${SESSION_COLUMNS}`
 
 /** To create, extend and revive sessions. Each is one transaction, but addSession needs none. */
@@ -36,7 +36,7 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
       [
         ...[step, least, address, tokenHash, keyId, accountId],
         ...[createdAt.getTime(), expiresAt.getTime(), lastId],
-        ...[...ruleValues(session.rules ?? NO_RULES), session.label],
+        ...[...ruleValues(session.rules ?? NO_RULES), session.label, session.ownDomain],
       ],
       hmac.of(address),
     )

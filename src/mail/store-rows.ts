@@ -1,4 +1,4 @@
-import type { Address } from '../base/address.ts'
+import type { Address, Host } from '../base/address.ts'
 import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
 import type { SenderPattern } from '../shared/sender-pattern.ts'
 import type { MailboxId, Session } from './rules/session.ts'
@@ -36,12 +36,13 @@ export interface SessionRow extends RulesRow {
   bytes: number
   cleared: boolean | number
   label: string | null
+  own_domain: Host | null
   /** Mails that its rules refused. */
   refused: number
 }
 
 export const SESSION_COLUMNS = `id, address, token_hash, key_id, account_id, created_at, expires_at, version, codes,
-  last_id, count, bytes, cleared, only_from, max_messages, received, label, refused`
+  last_id, count, bytes, cleared, only_from, max_messages, received, label, refused, own_domain`
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -60,6 +61,7 @@ export function sessionOf(row: SessionRow): Session {
     bytes: row.bytes,
     received: row.received,
     rules: rulesOf(row),
+    ownDomain: row.own_domain ?? undefined,
     label: row.label ?? undefined,
     refused: row.refused,
   }

@@ -1,4 +1,4 @@
-import type { Address, DomainName, MailDomain } from '../base/address.ts'
+import type { Address, DomainName, Host, MailDomain } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { LeaseStore } from '../base/jobs/lease.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
@@ -16,12 +16,13 @@ import type { MailboxCounters, MailboxId, Session } from './rules/session.ts'
 
 /** Mail, sessions and mail domains. */
 export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
-  /** All domains, including removed ones, by id. */
+  /** All domains of the operator, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
-  /** By its own name: a host is not looked up among the wildcards, see domainAt. */
+  /** By its own name: a host is not looked up among the wildcards, see domainAt. Also one that a key holds. */
   findDomain(name: DomainName): Promise<MailDomain | undefined>
   /** Adds a domain, or restores a removed one under its old id. Undefined if it exists. */
   addDomain(domain: NewDomain): Promise<MailDomain | undefined>
+  /** One of the operator's. */
   changeDomain(name: DomainName, change: DomainChange): Promise<MailDomain | undefined>
 
   /** Undefined if the address belongs to a live session or is in its cool-down, or may be while the ledger is unknown. */
@@ -136,6 +137,8 @@ export interface NewSession {
   createdAt: Date
   expiresAt: Date
   cooldownMs: number
+  /** The domain that the address is at, if a key holds it: then only this key gets addresses there. */
+  ownDomain?: Host | undefined
   /** So random that nobody can have had it: available while the ledger is unknown. */
   isRandom?: boolean
   /** Default: none. */

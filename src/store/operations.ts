@@ -3,6 +3,7 @@ import { adminSessionReads, adminSessionWrites } from '../admin/session-store.ts
 import type { Operation } from '../base/operation.ts'
 import { blockReads, blockTransactions } from '../blocks/store.ts'
 import { checkRunReads, checkRunWrites } from '../doctor/store.ts'
+import { ownDomainReads, ownDomainTransactions, ownDomainWrites } from '../domains/own/store.ts'
 import { accountReads, accountWrites, resolveFetchedMail } from '../gmail/store.ts'
 import { installationReads, installationWrites } from '../keys/installation-store.ts'
 import { keyReads, keyTransactions, keyWrites } from '../keys/store.ts'
@@ -43,6 +44,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
   ...seriesReads,
   ...blockReads,
   ...checkRunReads,
+  ...ownDomainReads,
 })
 
 export const mailWrites = {
@@ -52,6 +54,7 @@ export const mailWrites = {
   ...ledgerWrites,
   ...accountWrites,
   ...checkRunWrites,
+  ...ownDomainWrites,
 }
 
 /** Each in one transaction. */
@@ -59,6 +62,7 @@ export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
   ...messageWrites(releaseRaws),
   ...seriesTransactions,
   ...blockTransactions,
+  ...ownDomainTransactions,
 })
 
 /** Decides who gets a mail. */

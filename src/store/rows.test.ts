@@ -19,6 +19,7 @@ const ROW: SessionRow = {
   max_messages: null,
   received: 4,
   label: null,
+  own_domain: null,
   refused: 0,
 }
 

@@ -3,6 +3,7 @@ import type { AdminSessionStore } from '../admin/session-store.ts'
 import type { AsyncMethods } from '../base/operation.ts'
 import type { BlockStore } from '../blocks/store.ts'
 import type { CheckRunStore } from '../doctor/store.ts'
+import type { OwnDomainStore } from '../domains/own/store.ts'
 import type { AccountStore } from '../gmail/store.ts'
 import type { InstallationStore } from '../keys/installation-store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -13,7 +14,13 @@ import type { shopSweep } from './shop/sweep.ts'
 
 // What the two databases provide: the operations of all folders.
 
-export interface Store extends MailStore, AccountStore, BlockStore, CheckRunStore, SeriesStore {}
+export interface Store
+  extends MailStore,
+    OwnDomainStore,
+    AccountStore,
+    BlockStore,
+    CheckRunStore,
+    SeriesStore {}
 
 export interface ShopStore
   extends KeyStore,

@@ -112,6 +112,7 @@ export function decideRecipient(
   const local = localOf(address)
 
   if (!domain) return { refused: 'foreign' }
+  if (domain.owner !== undefined) return { refused: 'unknown' }
   if (session && isLive(session, now)) {
     const refused = ruleRefusal(session, from)
     if (refused) return { refused }

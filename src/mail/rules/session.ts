@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Address, MailDomain } from '../../base/address.ts'
+import { type Address, type Host, joinAddress, type MailDomain } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import { parseDuration } from '../../base/time.ts'
 import { type RuledAddress, ruleRefusal } from '../../shared/address-rules.ts'
@@ -59,10 +59,24 @@ export interface Session extends MailboxCounters, RuledAddress {
   accountId: number | undefined
   createdAt: Date
   expiresAt: Date
+  /** The domain of its key that the address is at, if any. */
+  ownDomain: Host | undefined
   /** Chosen by its owner. */
   label: string | undefined
   /** Mails that its rules refused. */
   refused: number
+}
+
+/** When a session expires that has no end: 9999-12-31 23:59:59. */
+export const PERMANENT = new Date(253_402_300_799_000)
+
+export function isPermanent({ expiresAt }: { expiresAt: Date }): boolean {
+  return expiresAt.getTime() === PERMANENT.getTime()
+}
+
+/** The address of the session for mail to a key holder's domain that no other session is for. No mailbox can be created with it. */
+export function catchAllAddress(domain: Host): Address {
+  return joinAddress('', domain)
 }
 
 const MAX_LABEL_CHARACTERS = 60

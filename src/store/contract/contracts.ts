@@ -15,6 +15,7 @@ import type { OpenLedgerStore } from './ledger-fixture.ts'
 import { messagesContract } from './messages.contract.ts'
 import { operatorContract } from './operator.contract.ts'
 import { ordersContract } from './orders.contract.ts'
+import { ownDomainsContract } from './own-domains.contract.ts'
 import { recipientsContract } from './recipients.contract.ts'
 import { rulesContract } from './rules.contract.ts'
 import { seriesContract } from './series.contract.ts'
@@ -43,6 +44,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   codes: ({ mail }) => codesContract(mail),
   recipients: ({ mail }) => recipientsContract(mail),
   'wildcard domains': ({ mail }) => wildcardsContract(mail),
+  'domains of keys': ({ mail }) => ownDomainsContract(mail),
   'rules of an address': ({ mail }) => rulesContract(mail),
   shares: ({ shares, runs }) => sharesContract(shares, runs),
   accounts: ({ mail }) => accountsContract(mail),

@@ -9,7 +9,10 @@ import { NO_USAGE } from '../../resolve-recipients.ts'
 import { partitionFor } from './partition-key.ts'
 
 interface BoxRow
-  extends Omit<SessionRow, 'token_hash' | 'version' | 'codes' | 'cleared' | 'label' | 'refused'> {
+  extends Omit<
+    SessionRow,
+    'token_hash' | 'version' | 'codes' | 'cleared' | 'label' | 'refused' | 'own_domain'
+  > {
   /** Neither ended nor swept, and still with its address. */
   owned: boolean
   domain_id: number | null
@@ -110,7 +113,7 @@ function* lockSessions(ids: readonly MailboxId[]): Operation<(BoxRow & DomainRow
   const rows = yield* query<BoxRow & DomainRow>(
     `select session.id, address, token_hash is not null and not cleared as owned, key_id, account_id,
        created_at, expires_at, last_id, count, bytes, only_from, max_messages, received,
-       domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds
+       domain.id as domain_id, name, active, removed, sessions, reader, ttl_seconds, owner
      from mail.session left join mail.mail_domain as domain on name = split_part(address, '@', 2)
      where session.id = any($1::bigint[]) order by session.id for no key update of session`,
     [ids],

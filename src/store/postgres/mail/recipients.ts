@@ -28,7 +28,7 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
       byDomain(addresses, (asked, names) =>
         db.query(
           `select asked.address as asked, domain.id, name, active, removed, sessions, reader,
-             ttl_seconds, session.id as mailbox, token_hash is not null and not cleared as owned,
+             ttl_seconds, owner, session.id as mailbox, token_hash is not null and not cleared as owned,
              key_id, expires_at, count, bytes, only_from, max_messages, received
            from unnest($1::text[], $2::text[]) as asked (address, domain)
            join mail.mail_domain as domain on name = asked.domain
@@ -98,7 +98,7 @@ export async function sharedFacts(
   const rows = await byDomain(addresses, (asked, names) =>
     db.query<FactsRow & { asked: Address }>(
       `select asked.address as asked, domain.id, name, active, removed,
-         sessions, reader, ttl_seconds,
+         sessions, reader, ttl_seconds, owner,
          exists (select 1 from mail.address_ledger where hmac in (asked.entry, asked.untagged))
            as ever_held,
          kept.count, kept.bytes, ${LEDGER_COLUMNS}

@@ -58,7 +58,7 @@ export function postgresSessionWrites(
 function insertSession(values: readonly Value[], entry: string): Operation<SessionRow[]> {
   return query(
     `with made as (${INSERT_SESSION}), noted as (
-       insert into mail.address_ledger (hmac) select $13 from made on conflict do nothing
+       insert into mail.address_ledger (hmac) select $14 from made on conflict do nothing
      )
      select ${SESSION_COLUMNS} from made`,
     [...values, entry],
