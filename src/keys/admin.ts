@@ -34,6 +34,7 @@ const keySchema = named('AdminKey', {
   per_day: nullable(countField(100)),
   used_today: countField(2),
   remaining_today: nullable(countField(98)),
+  domains: countField(1),
   ...nullableTimeFields('created_at'),
   ...nullableTimeFields('expires_at'),
 })

@@ -55,9 +55,11 @@ describe('issue', () => {
       label: 'my robot',
       requests: 100_000,
       per_day: 1_000,
+      domains: 5,
       expires_at: '2027-03-01 12:00:00',
       expires_at_iso: '2027-03-01T12:00:00Z',
     })
+    expect(await issued('starter', { domains: '3' })).toMatchObject({ domains: 3 })
     expect(await issued()).toMatchObject({ per_day: null, expires_at: null, expires_at_iso: null })
   })
 
@@ -88,6 +90,13 @@ describe('issue', () => {
       ])
     }
   })
+
+  for (const domains of ['', '-1', '1.5', 'many', '10000']) {
+    test(`refuses ${JSON.stringify(domains)} domains`, async () => {
+      const [code] = await exitOf(() => newKeyOptions(PLANS, { plan: 'starter', domains }))
+      expect(code).toBe(2)
+    })
+  }
 
   for (const [name, text] of [
     ['with a line break', 'a\nb'],
@@ -172,7 +181,7 @@ describe('list and show', () => {
   test('an ambiguous prefix is refused with the ids', async () => {
     const { id, prefix } = await issued()
     const duplicate = { id: 'key_twin', prefix, secretHash: 'h', plan: 'starter', label: '' }
-    const limits = { maxRequests: 1, maxPerDay: undefined, expiresAt: undefined }
+    const limits = { maxRequests: 1, maxPerDay: undefined, maxDomains: 1, expiresAt: undefined }
     await fixture.store.addKey({ ...duplicate, ...limits, createdAt: NOON })
     const [code, text] = await exitOf(() => revokeKey(deps(), prefix, print))
     expect(code).toBe(1)

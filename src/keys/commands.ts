@@ -36,9 +36,10 @@ export function addKeyCommands(key: Command, context: KeyContext, print: Print):
     .description('Create a key (shown once)')
     .option('--plan <id>', 'plan of the key')
     .option('--label <text>', 'who or what the key is for')
+    .option('--domains <count>', 'how many domains of its own it can have; default: as in the plan')
     .option('--json', 'print JSON')
     .addHelpText('after', () => `\nPlans:\n${planLines(plans()).join('\n')}`)
-    .action((options: { plan?: string; label?: string; json?: boolean }) => {
+    .action((options: NewKeyOptions & JsonOption) => {
       const request = newKeyOptions(plans(), options)
       const { url } = context.endpoints()
       return withKeys((deps) => printNewKey(deps, request, { ...options, url }, print))
@@ -83,15 +84,29 @@ export function addKeyCommands(key: Command, context: KeyContext, print: Print):
     )
 }
 
+interface NewKeyOptions {
+  plan?: string
+  label?: string
+  domains?: string
+}
+
 /** Validates the options of `key issue` before any store is opened. */
 export function newKeyOptions(
   plans: readonly Plan[],
-  { plan: id, label = '' }: { plan?: string; label?: string },
+  { plan: id, label = '', domains }: NewKeyOptions,
 ): KeyRequest {
   const plan = plans.find((plan) => plan.id === id?.toLowerCase())
-  if (plan) return { plan, label: parseLabel(label), mode: 'live' }
+  if (plan) {
+    const given = domains === undefined ? {} : { domains: parseDomains(domains) }
+    return { plan: { ...plan, ...given }, label: parseLabel(label), mode: 'live' }
+  }
   const problem = id === undefined ? '--plan is missing.' : `Unknown plan ${JSON.stringify(id)}.`
   throw new CommandError(`${problem} Available plans:\n${planLines(plans).join('\n')}`, 2)
+}
+
+function parseDomains(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text)
+  throw new CommandError('--domains: give a number from 0 to 9999.', 2)
 }
 
 function planLines(plans: readonly Plan[]): string[] {
@@ -239,6 +254,7 @@ function secretJson(key: ApiKey, secret: string) {
     label: key.label,
     requests: key.maxRequests,
     per_day: key.maxPerDay ?? null,
+    domains: key.maxDomains,
     ...timestampFields('expires_at', key.expiresAt),
   }
 }

@@ -50,6 +50,7 @@ export async function issueKey(
     label,
     maxRequests: plan.requests,
     maxPerDay: plan.perDay,
+    maxDomains: plan.domains,
     createdAt,
     expiresAt: planEnd(plan, createdAt),
   }
@@ -166,6 +167,7 @@ export function keyJson(key: ApiKey) {
     per_day: key.maxPerDay ?? null,
     used_today: key.usedToday,
     remaining_today: left.today ?? null,
+    domains: key.maxDomains,
     ...timestampFields('created_at', key.createdAt),
     ...timestampFields('expires_at', key.expiresAt),
   }

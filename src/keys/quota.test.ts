@@ -12,6 +12,7 @@ const fresh: ApiKey = {
   state: 'active',
   maxRequests: 1_000,
   maxPerDay: undefined,
+  maxDomains: 1,
   used: 0,
   usedToday: 0,
   createdAt: later(-1_000),

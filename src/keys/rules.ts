@@ -13,6 +13,7 @@ export interface ApiKey {
   state: 'active' | 'stopped' | 'revoked'
   maxRequests: number
   maxPerDay: number | undefined
+  maxDomains: number
   used: number
   /** Requests of the current UTC day. */
   usedToday: number

@@ -15,6 +15,7 @@ const PLAN = {
     per_day: COUNT,
     // A hundred years: far from where dates end.
     months: { type: 'integer', minimum: 1, maximum: 1_200 },
+    domains: { ...COUNT, minimum: 0 },
     renews: FLAG,
     support: { type: 'string', pattern: '^.{0,200}$' },
   },
@@ -34,11 +35,11 @@ export function plansFile(path: string): readonly Plan[] {
 
 function toPlan(entry: XStatic<typeof PLAN>, index: number): Plan {
   const { id, name, price_cents, currency = 'usd', requests, per_day, months } = entry
-  const { renews = false, support = '' } = entry
+  const { domains = 0, renews = false, support = '' } = entry
   if (renews && months === undefined) {
     throw new Error(`plan ${index + 1}: renews needs months`)
   }
-  const limits = { requests, perDay: per_day, months }
+  const limits = { requests, perDay: per_day, months, domains }
   return { id, name, priceCents: price_cents, currency, ...limits, renews, support }
 }
 

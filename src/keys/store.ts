@@ -8,7 +8,7 @@ import {
 } from '../base/operation.ts'
 import { type ApiKey, utcDay } from './rules.ts'
 
-export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, used, day, used_today,
+export const KEY_COLUMNS = `id, prefix, plan, label, state, max_requests, max_per_day, max_domains, used, day, used_today,
   period, created_at, expires_at`
 
 const BY_SECRET = `select ${KEY_COLUMNS} from shop.key_secret join shop.api_key on id = key_id
@@ -60,12 +60,13 @@ export const keyWrites = {
 /** Transactions of several statements. */
 export const keyTransactions = {
   *addKey(key: NewKey): Operation<void> {
-    const { id, prefix, plan, label, maxRequests, maxPerDay } = key
+    const { id, prefix, plan, label, maxRequests, maxPerDay, maxDomains } = key
     const [created, ends] = [key.createdAt.getTime(), key.expiresAt?.getTime()]
     yield* query(
-      `insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [id, prefix, plan, label, maxRequests, maxPerDay, created, ends],
+      `insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day,
+         max_domains, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [id, prefix, plan, label, maxRequests, maxPerDay, maxDomains, created, ends],
     )
     yield* addSecret(id, key.secretHash)
   },
@@ -158,6 +159,7 @@ export interface KeyRow {
   state: ApiKey['state']
   max_requests: number
   max_per_day: number | null
+  max_domains: number
   used: number
   day: number
   used_today: number
@@ -175,6 +177,7 @@ export function keyOf(row: KeyRow, now: Date): ApiKey {
     state: row.state,
     maxRequests: row.max_requests,
     maxPerDay: row.max_per_day ?? undefined,
+    maxDomains: row.max_domains,
     used: row.used,
     usedToday: row.day >= utcDay(now) ? row.used_today : 0,
     createdAt: new Date(row.created_at),

@@ -23,6 +23,7 @@ import {
   threads,
 } from '../base/settings/values.ts'
 import { checksConfig } from '../doctor/settings.ts'
+import { ownDomainConfig } from '../domains/own/settings.ts'
 import { accountConfig } from '../gmail/settings.ts'
 import { keyedApiConfig, NO_SHOP } from '../keys/settings.ts'
 import { mcpConfig } from '../mcp/settings.ts'
@@ -57,6 +58,7 @@ export function readConfig(source: SettingSource) {
     // A line for each folder that has settings.
     ...accountConfig(read, sessions),
     ...webhookConfig(read),
+    ...ownDomainConfig(read),
     ...shopConfig(read, { ...keyed, baseUrl, isProduction }),
     ...checksConfig(read),
     ...mcpConfig(read),

@@ -103,7 +103,15 @@ describe('plans', () => {
   })
 
   test('of a file replace the default ones', () => {
-    const monthly = { ...SMALL, id: 'club', currency: 'eur', per_day: 5, months: 1, renews: true }
+    const monthly = {
+      ...SMALL,
+      id: 'club',
+      currency: 'eur',
+      per_day: 5,
+      months: 1,
+      domains: 2,
+      renews: true,
+    }
     expect(plansFile(written([SMALL, { ...monthly, support: 'by post' }]))).toEqual([
       {
         id: 'small',
@@ -113,6 +121,7 @@ describe('plans', () => {
         requests: 50,
         perDay: undefined,
         months: undefined,
+        domains: 0,
         renews: false,
         support: '',
       },
@@ -124,6 +133,7 @@ describe('plans', () => {
         requests: 50,
         perDay: 5,
         months: 1,
+        domains: 2,
         renews: true,
         support: 'by post',
       },

@@ -90,6 +90,7 @@ function routeSettings(config: Config) {
     keyedOrigins: config.keyedOrigins,
     poolAccess: config.poolAccess,
     plans: config.plans,
+    ownDomains: config.ownDomains.on,
     shopOpen: config.shopOpen,
     testKeys: config.testKeys,
     receipts: config.mailOut.url !== '',

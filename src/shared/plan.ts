@@ -12,6 +12,8 @@ export interface Plan {
   perDay: number | undefined
   /** Calendar months per payment; undefined: no expiry. */
   months: number | undefined
+  /** Domains of its own that a key can have. */
+  domains: number
   renews: boolean
   support: string
 }
@@ -25,6 +27,7 @@ export const PLANS: readonly Plan[] = [
     requests: 1_000,
     perDay: undefined,
     months: undefined,
+    domains: 1,
     renews: false,
     support: 'Standard e-mail support',
   },
@@ -36,6 +39,7 @@ export const PLANS: readonly Plan[] = [
     requests: 100_000,
     perDay: 1_000,
     months: 12,
+    domains: 5,
     renews: true,
     support: '24/7 priority support',
   },

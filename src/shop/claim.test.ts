@@ -37,7 +37,8 @@ test('a paid order gives a key of its plan', async () => {
   expect(isWellFormedKey(secret)).toBeTruthy()
   expect(secret.startsWith(order.keyPrefix)).toBeTruthy()
   expect(await holderOf(secret)).toStrictEqual(key)
-  expect([key.id, key.maxRequests, key.maxPerDay]).toStrictEqual([order.keyId, 100_000, 1_000])
+  expect(key).toMatchObject({ id: order.keyId, maxRequests: 100_000, maxPerDay: 1_000 })
+  expect(key.maxDomains).toBe(5)
   expect(key.expiresAt).toStrictEqual(order.paidUntil)
 })
 

@@ -196,9 +196,12 @@ function* changeKey(
   if (!key) return false
   const { keyId, keyPrefix, plan, payments: before } = storedOrder(row)
   yield* query(
-    `insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
-    [keyId, keyPrefix, plan.id, row.id, plan.requests, plan.perDay, now.getTime()],
+    `insert into shop.api_key (id, prefix, plan, label, max_requests, max_per_day, max_domains, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+    [
+      ...[keyId, keyPrefix, plan.id, row.id, plan.requests, plan.perDay, plan.domains],
+      now.getTime(),
+    ],
   )
   if (payments > before && before > 0) {
     yield* query('update shop.api_key set used = 0, period = period + 1 where id = $1', [keyId])
@@ -259,8 +262,8 @@ function storedOrder(row: OrderRow): Order {
     id: row.id,
     provider: row.provider,
     mode: row.mode,
-    // JSON omits what is undefined.
-    plan: { perDay: undefined, months: undefined, ...JSON.parse(row.plan) } as Plan,
+    // JSON omits what is undefined, and old orders have no domains.
+    plan: { perDay: undefined, months: undefined, domains: 0, ...JSON.parse(row.plan) } as Plan,
     email: row.email ?? undefined,
     revision: row.revision,
     state: row.state,

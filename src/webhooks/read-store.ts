@@ -42,7 +42,7 @@ export const CHECKED = `case when charged_day is null and last_id < pending_id a
 const SELECT = `select webhook.id, key_id, url, to_address, from_pattern, subject, webhook.created_at, generation,
     old_secret_until, disabled, paused_at, last_id, replays, changes, pending_id, pending_replay, charged_day, attempts, failures,
     last_error, next_attempt_at, failing_since, gap_since, ${CHECKED} as checked_id, delivered_at, delivered_id,
-    prefix, plan, label, state, max_requests, max_per_day, used, day, used_today, period, expires_at,
+    prefix, plan, label, state, max_requests, max_per_day, max_domains, used, day, used_today, period, expires_at,
     api_key.created_at as key_created_at
   from shop.webhook join shop.api_key on api_key.id = key_id`
 

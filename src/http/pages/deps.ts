@@ -6,6 +6,8 @@ export interface PageDeps extends MailRouteDeps {
   builtPage: BuiltPage
   /** Whether plans are sold online. Otherwise the operator issues keys. */
   shopOpen: boolean
+  /** Whether key holders may receive mail at their own domains. */
+  ownDomains: boolean
   /** Whether receipts are mailed. */
   receipts: boolean
   /** The mode of the MTA-STS policy of our domains. */

@@ -15,6 +15,7 @@ const starter: ApiKey = {
   state: 'active',
   maxRequests: 1_000,
   maxPerDay: undefined,
+  maxDomains: 1,
   used: 0,
   usedToday: 0,
   createdAt: new Date('2026-01-01T00:00:00Z'),

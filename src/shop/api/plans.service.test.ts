@@ -23,6 +23,7 @@ describe('200', () => {
           requests: 1_000,
           per_day: null,
           months: null,
+          domains: 0,
           renews: false,
           validity: 'no expiry',
           support: 'Standard e-mail support',
@@ -34,6 +35,7 @@ describe('200', () => {
           requests: 100_000,
           per_day: 1_000,
           months: 12,
+          domains: 0,
           renews: true,
           validity: '1 year',
           support: '24/7 priority support',
@@ -48,12 +50,13 @@ describe('200', () => {
     const folder = tempFolder()
     const file = join(folder.path, 'plans.json')
     const small = { id: 'small', name: 'Small', price_cents: 150, currency: 'eur', requests: 10 }
-    writeFileSync(file, JSON.stringify([{ ...small, months: 3, support: 'none' }]))
-    const shop = await startApp({ env: { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake' } })
+    writeFileSync(file, JSON.stringify([{ ...small, months: 3, domains: 2, support: 'none' }]))
+    const env = { MAYFLY_PLANS_FILE: file, MAYFLY_PAYMENTS: 'fake', MAYFLY_OWN_DOMAINS: 'keys' }
+    const shop = await startApp({ env })
     const { body } = await request(`${shop.url}/api/plans`)
     const [plan] = body['plans'] as Record<string, unknown>[]
     expect(plan?.['price']).toStrictEqual({ cents: 150, currency: 'eur', text: '1.50 EUR' })
-    expect(plan?.['validity']).toBe('3 months')
+    expect([plan?.['validity'], plan?.['domains']]).toEqual(['3 months', 2])
     expect(body['payments']).toStrictEqual({ provider: 'fake', buyable: true })
     await shop.stop()
     folder.remove()

@@ -16,6 +16,11 @@ const planSchema = named('Plan', {
   requests: countField(100_000),
   per_day: nullable(countField(1_000), 'Requests per UTC day. Null: no daily limit.'),
   months: nullable(countField(12), 'How many months one payment covers. Null: no expiry.'),
+  domains: Type.Integer({
+    minimum: 0,
+    description: 'Domains of its own that a key can have.',
+    examples: [5],
+  }),
   renews: Type.Boolean({ examples: [true] }),
   validity: Type.String({ examples: ['1 year'] }),
   support: Type.String({ examples: ['24/7 priority support'] }),
@@ -35,15 +40,15 @@ export const plansRoute = route({
       buyable: Type.Boolean({ examples: [true] }),
     }),
   }),
-  async handle(_input, { plans, pay: { provider } }: ShopRouteDeps) {
+  async handle(_input, { plans, ownDomains, pay: { provider } }: ShopRouteDeps) {
     return success({
-      plans: plans.map(planJson),
+      plans: plans.map((plan) => planJson(plan, ownDomains)),
       payments: { provider, buyable: provider !== 'manual' },
     })
   },
 })
 
-function planJson(plan: Plan) {
+function planJson(plan: Plan, ownDomains: boolean) {
   const { id, name, requests, perDay = null, months = null, renews, support } = plan
   return {
     id,
@@ -52,6 +57,7 @@ function planJson(plan: Plan) {
     requests,
     per_day: perDay,
     months,
+    domains: ownDomains ? plan.domains : 0,
     renews,
     validity: validityOf(plan),
     support,

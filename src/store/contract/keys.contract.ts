@@ -49,6 +49,7 @@ export function keysContract(open: () => Promise<OpenShopStore>): void {
       state: 'active',
       maxRequests: 10,
       maxPerDay: undefined,
+      maxDomains: 1,
       used: 0,
       usedToday: 0,
       createdAt: NOON,

@@ -23,6 +23,7 @@ export const KEY: NewKey = {
   label: 'mine',
   maxRequests: 10,
   maxPerDay: undefined,
+  maxDomains: 1,
   createdAt: NOON,
   expiresAt: undefined,
 }
