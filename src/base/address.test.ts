@@ -10,6 +10,7 @@ import {
   maskAddress,
   parseAddress,
   parseHost,
+  wildcardAbove,
 } from './address.ts'
 
 const L64 = 'l'.repeat(64)
@@ -128,6 +129,19 @@ test('a host is parsed like the host of an address', () => {
     const address = parseAddress(`x@${text}`)
     expect(parseHost(text)).toBe(address && hostOf(address))
   }
+})
+
+test('a wildcard contains the hosts one label below it', () => {
+  const above = (text: string) => {
+    const host = parseHost(text)
+    return host && wildcardAbove(host)
+  }
+  expect(['a.box.test', 'a.b.box.test', 'box.test', 'test'].map(above)).toEqual([
+    '*.box.test',
+    '*.b.box.test',
+    undefined,
+    undefined,
+  ])
 })
 
 describe('test cases of isemail', () => {

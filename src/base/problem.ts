@@ -4,6 +4,8 @@ export type ProblemCode =
   | 'invalid_parameter'
   | 'invalid_prefix'
   | 'reserved_prefix'
+  | 'invalid_subdomain'
+  | 'reserved_subdomain'
   | 'unknown_domain'
   | 'unknown_gmail_account'
   | 'invalid_url'

@@ -41,6 +41,8 @@ export interface MailDeps {
   // Settings.
   lifetimes: LifetimeLimits
   cooldownMs: number
+  /** The names of this service, which are not available below a wildcard domain. */
+  ownHosts: readonly string[]
   /** How long a response waits for codes and sender checks. */
   resultWaitMs: number
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { countTurns } from '../../test/kit/mail/turns.ts'
 import {
   address,
+  domainName,
   type Fixture,
   HOUR,
   newMail,
@@ -28,6 +29,8 @@ let woken: Topic[]
 let found: Promise<unknown[]>[]
 beforeEach(async () => {
   fixture = await openFixture(await openSqliteTestMail())
+  const wild = { sessions: true, reader: true, ttlSeconds: undefined }
+  await fixture.store.addDomain({ name: domainName('*.wild.test'), ...wild })
   own = (await fixture.session('own@box.test', HOUR, 'key-1')).id
   plain = (await fixture.session('plain@box.test')).id
   woken = []
@@ -106,13 +109,37 @@ for (const [text, expected] of [
   ['"plain@box.test"', 'foreign'],
   ['"plain"@foreign.test', 'foreign'],
   ['"plain@box.test"@foreign.test', 'foreign'],
+  ['any@a.wild.test', 'any@a.wild.test'],
+  ['abuse@A.Wild.test', 'abuse@a.wild.test'],
+  ['"no one"@a.wild.test', 'unknown'],
+  ['any@mta-sts.wild.test', 'unknown'],
+  ['postmaster@mx.wild.test', 'unknown'],
+  ['any@us.wild.test', 'unknown'],
+  ['any@www.box.test', 'foreign'],
+  ['any@wild.test', 'foreign'],
+  ['any@a.b.wild.test', 'foreign'],
 ] as const) {
   test(`RCPT TO:<${text}> is ${expected}`, async () => {
-    const deps = { store: fixture.store, limits: LIMITS, now: () => START }
+    const deps = {
+      store: fixture.store,
+      limits: LIMITS,
+      now: () => START,
+      ownHosts: ['us.wild.test'],
+    }
     const found = await acceptRecipient(deps, text, { size: 0, others: [] })
     expect('refused' in found ? found.refused : found.address).toBe(expected)
   })
 }
+
+test('<postmaster> without a domain is accepted where all domains are wildcards', async () => {
+  for (const name of ['box.test', 'pool.test'].map(domainName)) {
+    await fixture.store.changeDomain(name, { removed: true })
+  }
+  const deps = { store: fixture.store, limits: LIMITS, now: () => START, ownHosts: [] }
+  expect(await acceptRecipient(deps, 'Postmaster', { size: 0, others: [] })).toMatchObject({
+    mailbox: OPERATOR,
+  })
+})
 
 test('mail of a blocked client, envelope sender or From header is not stored', async () => {
   const recipients = await fixture.accepted(['plain@box.test'])

@@ -12,6 +12,8 @@ import {
   type RecipientRefusal,
 } from './rules/recipient.ts'
 import { keyedTopic, POOL, type Topic } from './rules/session.ts'
+import { sampleHost } from './rules/subdomain.ts'
+import { domainAt } from './sessions/domains.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from './store.ts'
 
 interface RecipientOffer {
@@ -23,7 +25,7 @@ interface RecipientOffer {
   senderNetwork?: string | undefined
 }
 
-type AcceptDeps = Pick<MailDeps, 'store' | 'now'> & { limits: ReceiveLimits }
+type AcceptDeps = Pick<MailDeps, 'store' | 'now' | 'ownHosts'> & { limits: ReceiveLimits }
 type RecipientResult = Recipient | { refused: RecipientRefusal }
 
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
@@ -42,12 +44,12 @@ function withoutQuotes(text: string): string {
 }
 
 function decide(
-  { store, limits, now }: AcceptDeps,
+  { store, limits, now, ownHosts }: AcceptDeps,
   address: Address,
   { size, others, senderNetwork }: RecipientOffer,
 ): Awaitable<RecipientResult> {
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
-    const found = decideRecipient(address, facts, { limits, now: now(), size, others })
+    const found = decideRecipient(address, facts, { limits, now: now(), size, others, ownHosts })
     if (!('refused' in found)) return { address, ...found }
     const { session } = facts
     if (!session || found.refused !== 'limit_reached') return found
@@ -68,14 +70,14 @@ async function acceptInvalidAddress(
 /** Whether an invalid address ends in one of our domains. */
 async function isLocalDomain(store: MailStore, text: string): Promise<boolean> {
   const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
-  return host !== undefined && (await store.findDomain(host)) !== undefined
+  return host !== undefined && (await domainAt(store, host)) !== undefined
 }
 
 /** RFC 5321 4.5.1: `<postmaster>` without a domain must be accepted. It means the one of our first domain. */
 async function barePostmaster(store: MailStore, text: string): Promise<Address | undefined> {
   if (text.toLowerCase() !== 'postmaster') return undefined
   const first = (await store.listDomains()).find((domain) => !domain.removed)
-  return first && joinAddress('postmaster', first.name)
+  return first && joinAddress('postmaster', sampleHost(first))
 }
 
 interface ReceivedMail {

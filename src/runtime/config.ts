@@ -48,6 +48,7 @@ export function readConfig(source: SettingSource) {
   const isProduction = source.env['NODE_ENV'] === 'production'
   const config = {
     ...general,
+    ownHosts: [smtp.hostname, ...(URL.canParse(baseUrl) ? [new URL(baseUrl).hostname] : [])],
     http,
     smtp,
     sessions,

@@ -102,6 +102,7 @@ function routeSettings(config: Config) {
     resultWaitMs: http.resultWaitMs,
     lifetimes: sessions,
     cooldownMs: sessions.cooldownMs,
+    ownHosts: config.ownHosts,
     mailbox: sessions,
   }
 }

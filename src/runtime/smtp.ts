@@ -32,7 +32,10 @@ const mayPass = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms 
 const server = await openSmtpServer(
   {
     acceptRecipient: (text, { ip, ...offer }) =>
-      acceptRecipient({ store, limits, now }, text, { ...offer, senderNetwork: shareNetwork(ip) }),
+      acceptRecipient({ store, limits, now, ownHosts: config.ownHosts }, text, {
+        ...offer,
+        senderNetwork: shareNetwork(ip),
+      }),
     receiveMail: (mail) =>
       receiveMail(
         { store, bus, now, findMailBlock },

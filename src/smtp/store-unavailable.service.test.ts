@@ -19,7 +19,14 @@ beforeAll(async () => {
   const { store } = fixture
   const bus = openMemoryBus('store-unavailable', makeWaiterCounts())
   const findMailBlock = () => undefined
-  const parts = { store, bus, limits: MAIL_OPTIONS.limits, now: () => START, findMailBlock }
+  const parts = {
+    store,
+    ownHosts: [],
+    bus,
+    limits: MAIL_OPTIONS.limits,
+    now: () => START,
+    findMailBlock,
+  }
   const context = {
     ...deps,
     acceptRecipient: (text: string, offer: Parameters<typeof acceptRecipient>[2]) =>

@@ -1,6 +1,6 @@
 // Generated from the schemas of the routes by build/api-types.ts.
 
-export type Domain = { id: number; domain: string }
+export type Domain = { id: number; domain: string; wildcard?: true }
 
 export type GmailAccount = { id: number; email: string }
 

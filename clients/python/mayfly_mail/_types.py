@@ -3,9 +3,13 @@
 from typing import Literal, Optional, TypedDict, Union
 
 
-class Domain(TypedDict):
+class _DomainRequired(TypedDict):
     id: int
     domain: str
+
+
+class Domain(_DomainRequired, total=False):
+    wildcard: Literal[True]
 
 
 class GmailAccount(TypedDict):

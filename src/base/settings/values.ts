@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type Host, parseHost } from '../address.ts'
+import { type DomainName, type Host, parseHost, parseMailDomain } from '../address.ts'
 import { isIpRange } from '../ip.ts'
 import { parseDuration } from '../time.ts'
 
@@ -117,11 +117,11 @@ export function origins(given: string): string[] {
   return origins
 }
 
-/** Mail domains without duplicates. */
-export function mailDomains(given: string): Host[] {
+/** Mail domains, also `*.box.test`, without duplicates. */
+export function mailDomains(given: string): DomainName[] {
   const names = commaSeparated(given).map((part) => {
-    const host = parseHost(part)
-    if (host?.includes('.')) return host
+    const name = parseMailDomain(part)
+    if (name) return name
     throw new Error(`${quoted(part)} is not a domain name`)
   })
   return [...new Set(names)]

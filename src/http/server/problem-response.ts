@@ -12,6 +12,8 @@ export const problemStatus = {
   invalid_parameter: 400,
   invalid_prefix: 400,
   reserved_prefix: 400,
+  invalid_subdomain: 400,
+  reserved_subdomain: 400,
   unknown_domain: 400,
   unknown_gmail_account: 400,
   invalid_url: 400,

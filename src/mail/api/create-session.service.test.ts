@@ -133,6 +133,8 @@ describe('400', () => {
     ['domain 0', { domain_id: '0' }, 'unknown_domain'],
     ['an unknown domain name', { domain: 'other.test' }, 'unknown_domain'],
     ['a domain name that is none', { domain: 'box.test@' }, 'unknown_domain'],
+    ['a subdomain of an ordinary domain', { domain_id: '1', subdomain: 'a' }, 'invalid_parameter'],
+    ['a subdomain without a wildcard domain', { subdomain: 'a' }, 'unknown_domain'],
     ['domain and domain_id', { domain_id: '1', domain: 'box.test' }, 'invalid_parameter'],
     ['a domain id that is not a number', { domain_id: '1;--' }, 'invalid_parameter'],
     ['a label of 61 characters', { label: 'é'.repeat(61) }, 'invalid_parameter'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, startApp } from '../../../test/kit/app/app.ts'
 import { request } from '../../../test/kit/http/http-client.ts'
 import { PROXY_ENV } from '../../../test/kit/http/trusted-proxy.ts'
-import { parseHost } from '../../base/address.ts'
+import { parseHost, parseMailDomain } from '../../base/address.ts'
 import { openMailStoreForCli } from '../../runtime/stores.ts'
 
 let app: App
@@ -33,6 +33,21 @@ describe('200', () => {
     expect((await list())['domains']).toStrictEqual([{ id: 2, domain: 'pool.test' }])
     await store.changeDomain(name, { active: true })
     expect(((await list())['domains'] as unknown[]).length).toBe(2)
+    await store.close()
+  })
+
+  test('a wildcard domain is listed with its name', async () => {
+    const name = parseMailDomain('*.box.test')
+    expect.assert(name)
+    const store = await openMailStoreForCli(app.config)
+    const options = { sessions: true, reader: false, ttlSeconds: undefined }
+    const added = await store.addDomain({ name, ...options })
+    expect((await list())['domains']).toContainEqual({
+      ...{ id: added?.id, domain: 'box.test', wildcard: true },
+    })
+    const subdomain = await app.session({ domain: 'box.test', subdomain: 'team' })
+    expect(subdomain.email).toMatch(/@team\.box\.test$/)
+    await store.changeDomain(name, { removed: true })
     await store.close()
   })
 

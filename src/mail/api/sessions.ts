@@ -35,6 +35,11 @@ export const domainsRoute = route({
       named('Domain', {
         id: Type.Integer({ examples: [1] }),
         domain: Type.String({ examples: ['mayfly.example'] }),
+        wildcard: Type.Optional(
+          Type.Literal(true, {
+            description: 'Its addresses are at subdomains: see subdomain of create-session.',
+          }),
+        ),
       }),
     ),
     gmail_accounts: Type.Array(
@@ -47,7 +52,10 @@ export const domainsRoute = route({
   async handle(_input, deps: MailRouteDeps) {
     const domains = await sessionDomains(deps)
     return success({
-      domains: domains.map(({ id, name }) => ({ id, domain: name })),
+      domains: domains.map(({ id, name, wildcard }) => ({
+        ...{ id, domain: name },
+        ...(wildcard && { wildcard }),
+      })),
       gmail_accounts: await deps.aliasAccounts.list(),
     })
   },
@@ -100,6 +108,12 @@ export const createSessionRoute = route({
           description: 'The name of a domain from /api/domains, instead of domain_id.',
         }),
       ),
+      subdomain: Type.Optional(
+        Type.String({
+          description:
+            'For a wildcard domain: the label before its name, 1 to 63 letters and digits with hyphens inside, or random, which is the default. Others may have addresses at the same subdomain.',
+        }),
+      ),
       ttl: ttlField,
       use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
       gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
@@ -116,6 +130,8 @@ export const createSessionRoute = route({
     'plan_expired',
     'invalid_prefix',
     'reserved_prefix',
+    'invalid_subdomain',
+    'reserved_subdomain',
     'unknown_domain',
     'unknown_gmail_account',
     'address_taken',
@@ -128,6 +144,7 @@ export const createSessionRoute = route({
       prefix: input.prefix,
       domainId: input.domain_id,
       domain: input.domain,
+      subdomain: input.subdomain,
       ttl: input.ttl,
       useGmail: input.use_gmail,
       gmailAuto: input.gmail_auto,

@@ -43,6 +43,17 @@ const RESERVED = new Set(
 
 /** Two made-up words of three syllables and three digits, `tovuna.lemisa472`: 43 random bits that can be read out over the phone. */
 export function randomLocalPart(randomBytes: (count: number) => Uint8Array): string {
+  const { word, digits } = drawFrom(randomBytes)
+  return `${word(3)}.${word(3)}${digits()}`
+}
+
+/** A made-up word of four syllables and three digits, `tovunale472`: 32 random bits, beside those of the local part. */
+export function randomLabel(randomBytes: (count: number) => Uint8Array): string {
+  const { word, digits } = drawFrom(randomBytes)
+  return `${word(4)}${digits()}`
+}
+
+function drawFrom(randomBytes: (count: number) => Uint8Array) {
   // 64 bits for 43: the bias is negligible.
   let left = Buffer.from(randomBytes(8)).readBigUInt64BE()
   const draw = (choices: number) => {
@@ -50,8 +61,11 @@ export function randomLocalPart(randomBytes: (count: number) => Uint8Array): str
     left /= BigInt(choices)
     return drawn
   }
-  const word = () => Array.from({ length: 3 }, () => SYLLABLES[draw(SYLLABLES.length)]).join('')
-  return `${word()}.${word()}${String(draw(1_000)).padStart(3, '0')}`
+  return {
+    word: (syllables: number) =>
+      Array.from({ length: syllables }, () => SYLLABLES[draw(SYLLABLES.length)]).join(''),
+    digits: () => String(draw(1_000)).padStart(3, '0'),
+  }
 }
 
 // Without the consonants that most offensive words have, and those that are pronounced differently in other languages.

@@ -1,4 +1,4 @@
-import { type Address, localOf, type MailDomain } from '../../base/address.ts'
+import { type Address, hostOf, localOf, type MailDomain } from '../../base/address.ts'
 import {
   type FromHeader,
   type RuledAddress,
@@ -8,6 +8,7 @@ import {
 import type { LedgerState } from './ledger.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
 import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
+import { isReservedHost } from './subdomain.ts'
 
 /** What a mailbox holds. */
 export interface MailboxUsage {
@@ -99,13 +100,15 @@ interface DecisionContext {
   from?: FromHeader
   /** Other recipients that the same mail is stored for. */
   others?: readonly Recipient[]
+  /** The names of this service. Settings: what was accepted at RCPT is not checked again. */
+  ownHosts?: readonly string[]
 }
 
 /** Where mail of this size for this address goes. The same rule applies at RCPT and inside the commit. */
 export function decideRecipient(
   address: Address,
   facts: RecipientFacts,
-  { limits, now, size, stored = size, from, others = [] }: DecisionContext,
+  { limits, now, size, stored = size, from, others = [], ownHosts = [] }: DecisionContext,
 ): RecipientDecision {
   const fits = (level: MailboxUsage) => fitsMailbox(level, limits.mailbox, size)
   const { domain, session } = facts
@@ -119,6 +122,7 @@ export function decideRecipient(
     return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
   if (domain.removed) return { refused: 'foreign' }
+  if (isReservedHost(hostOf(address), domain, ownHosts)) return { refused: 'unknown' }
   const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
     const more = others.filter((other) => other.mailbox === mailbox && other.address !== address)
     const raised = (before: MailboxUsage) => addUsage(before, more.length, stored)

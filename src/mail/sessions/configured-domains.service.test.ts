@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
-import { parseHost } from '../../base/address.ts'
+import { domainName, parseMailDomain } from '../../base/address.ts'
 import { addConfiguredDomains } from './domains.ts'
 
 let opened: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -9,16 +9,19 @@ beforeEach(async () => {
 })
 afterEach(() => opened.close())
 
-const hosts = (text: string) =>
+const names = (text: string) =>
   text
     .split(' ')
-    .map(parseHost)
-    .filter((host) => host !== undefined)
+    .map(parseMailDomain)
+    .filter((name) => name !== undefined)
 const start = (domains: string, readers = '') =>
-  addConfiguredDomains(opened, { domains: hosts(domains), readerDomains: hosts(readers) })
+  addConfiguredDomains(opened, { domains: names(domains), readerDomains: names(readers) })
 const known = async () =>
-  (await opened.store.listDomains()).map(({ id, name, active, removed, sessions, reader }) =>
-    [id, name, active && !removed ? 'on' : 'off', sessions && 'sessions', reader && 'reader']
+  (await opened.store.listDomains()).map(({ id, active, removed, sessions, reader, ...domain }) =>
+    [
+      ...[id, domainName(domain), active && !removed ? 'on' : 'off'],
+      ...[sessions && 'sessions', reader && 'reader'],
+    ]
       .filter((word) => word !== false)
       .join(' '),
   )
@@ -35,8 +38,8 @@ test('domains are added once and keep their ids; without reader domains all are 
 
 test('a domain removed or deactivated by the operator stays so', async () => {
   await start('a.test b.test')
-  for (const name of hosts('a.test')) await opened.store.changeDomain(name, { removed: true })
-  for (const name of hosts('b.test')) await opened.store.changeDomain(name, { active: false })
+  for (const name of names('a.test')) await opened.store.changeDomain(name, { removed: true })
+  for (const name of names('b.test')) await opened.store.changeDomain(name, { active: false })
   await start('a.test b.test')
   expect(await known()).toStrictEqual([
     '1 a.test off sessions reader',
@@ -47,7 +50,7 @@ test('a domain removed or deactivated by the operator stays so', async () => {
 test('configured reader domains replace the default, and need not accept sessions', async () => {
   await start('a.test b.test')
   const options = { sessions: true, reader: true, ttlSeconds: undefined }
-  for (const name of hosts('hand.test')) await opened.store.addDomain({ name, ...options })
+  for (const name of names('hand.test')) await opened.store.addDomain({ name, ...options })
   await start('a.test b.test', 'b.test only.test')
   expect(await known()).toStrictEqual([
     '1 a.test on sessions',
@@ -61,5 +64,28 @@ test('configured reader domains replace the default, and need not accept session
     '2 b.test on sessions reader',
     '3 hand.test on sessions reader',
     '4 only.test on sessions reader',
+  ])
+})
+
+test('a wildcard is a reader domain only while the setting names it', async () => {
+  await start('a.test *.a.test')
+  const options = { sessions: true, reader: false, ttlSeconds: undefined }
+  for (const name of names('*.hand.test')) await opened.store.addDomain({ name, ...options })
+  expect(await known()).toStrictEqual([
+    '1 a.test on sessions reader',
+    '2 *.a.test on sessions',
+    '3 *.hand.test on sessions',
+  ])
+  await start('a.test *.a.test', '*.a.test *.hand.test')
+  expect(await known()).toStrictEqual([
+    '1 a.test on sessions',
+    '2 *.a.test on sessions reader',
+    '3 *.hand.test on sessions reader',
+  ])
+  await start('a.test *.a.test', 'a.test')
+  expect(await known()).toStrictEqual([
+    '1 a.test on sessions reader',
+    '2 *.a.test on sessions',
+    '3 *.hand.test on sessions',
   ])
 })

@@ -7,7 +7,7 @@ import {
 } from '../../../test/kit/gmail/gmail.ts'
 import { isProblem } from '../../../test/kit/http/problem.ts'
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
-import { parseHost } from '../../base/address.ts'
+import { hostOf, parseMailDomain } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import type { MailStore } from '../store.ts'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => close())
 
 const addDomain = async (text: string) => {
-  const name = parseHost(text)
+  const name = parseMailDomain(text)
   expect.assert(name)
   await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
 }
@@ -35,6 +35,7 @@ const deps = (...names: number[]) => ({
   store,
   lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
   cooldownMs: 1_000,
+  ownHosts: ['ns1.wild.test'],
   aliasAccounts: NO_ALIAS_ACCOUNTS,
   now: () => new Date('2026-03-01T12:00:00Z'),
   randomBytes(count: number) {
@@ -56,6 +57,86 @@ test('random names that are all taken are an error, not an endless loop', async 
   await addDomain('box.test')
   await createSession(deps(1), {})
   await expect(createSession(deps(1), {})).rejects.toThrow(/were taken/)
+})
+
+describe('at a wildcard domain', () => {
+  const create = async (request: Parameters<typeof createSession>[1], ...names: number[]) =>
+    (await createSession(deps(...names), request)).session.address
+
+  test('the subdomain is the chosen one, in A-labels', async () => {
+    await addDomain('*.wild.test')
+    const domain = { prefix: 'ann', domainId: 1 }
+    expect(await create({ ...domain, subdomain: 'My-Team' })).toBe('ann@my-team.wild.test')
+    expect(await create({ ...domain, subdomain: 'bücher' })).toBe('ann@xn--bcher-kva.wild.test')
+  })
+
+  test('the subdomain is random if it is not given, and drawn again if the address is taken', async () => {
+    await addDomain('*.wild.test')
+    const ann = { prefix: 'ann', domain: 'wild.test' }
+    const first = await create(ann, 1)
+    expect(first).toMatch(/^ann@([b-z][aeiou]){4}\d{3}\.wild\.test$/)
+    const second = await create({ ...ann, subdomain: 'random' }, 1, 2)
+    expect(second).toMatch(/^ann@\w+\.wild\.test$/)
+    expect(second).not.toBe(first)
+    expect(await create({}, 3)).toMatch(/^[a-z.]+\d{3}@[a-z]+\d{3}\.wild\.test$/)
+  })
+
+  test('a taken address is refused with its host', async () => {
+    await addDomain('*.wild.test')
+    const request = { prefix: 'ann', domainId: 1, subdomain: 'team' }
+    await create(request)
+    await expect(create(request)).rejects.toThrow('prefix: "ann" at team.wild.test is taken.')
+    expect(await create({ ...request, subdomain: 'other' })).toBe('ann@other.wild.test')
+  })
+
+  test('a domain of the same name is used unless a subdomain is given', async () => {
+    for (const name of ['*.wild.test', 'wild.test']) await addDomain(name)
+    const host = async (request: { subdomain?: string }) => {
+      const address = await create({ domain: 'wild.test', ...request }, 4)
+      return hostOf(address)
+    }
+    expect([await host({}), await host({ subdomain: 'x' })]).toEqual(['wild.test', 'x.wild.test'])
+  })
+
+  test('a subdomain alone chooses a wildcard domain', async () => {
+    for (const name of ['box.test', '*.wild.test', 'pool.test']) await addDomain(name)
+    expect(await create({ prefix: 'ann', subdomain: 'x' })).toBe('ann@x.wild.test')
+  })
+
+  for (const [subdomain, code] of [
+    ['', 'invalid_subdomain'],
+    ['a.b', 'invalid_subdomain'],
+    ['a。b', 'invalid_subdomain'],
+    ['a_b', 'invalid_subdomain'],
+    ['-a', 'invalid_subdomain'],
+    ['a-', 'invalid_subdomain'],
+    ['a b', 'invalid_subdomain'],
+    ['*', 'invalid_subdomain'],
+    ['a@b', 'invalid_subdomain'],
+    ['a'.repeat(64), 'invalid_subdomain'],
+    ['www', 'reserved_subdomain'],
+    ['MTA-STS', 'reserved_subdomain'],
+    ['autodiscover', 'reserved_subdomain'],
+    ['mx', 'reserved_subdomain'],
+    ['ns1', 'reserved_subdomain'],
+  ] as const) {
+    test(`subdomain ${JSON.stringify(subdomain)} is refused: ${code}`, async () => {
+      await addDomain('*.wild.test')
+      const refused = create({ subdomain })
+      await expect(refused).rejects.toSatisfy(isProblem(code))
+      await expect(refused).rejects.toThrow(/^subdomain: /)
+    })
+  }
+
+  test('a subdomain is refused at a domain without wildcard, or if there is none', async () => {
+    await addDomain('box.test')
+    for (const request of [{ domainId: 1 }, { domain: 'box.test' }]) {
+      const refused = create({ ...request, subdomain: 'x' })
+      await expect(refused).rejects.toSatisfy(isProblem('invalid_parameter'))
+      await expect(refused).rejects.toThrow('subdomain: box.test has no subdomains.')
+    }
+    await expect(create({ subdomain: 'x' })).rejects.toSatisfy(isProblem('unknown_domain'))
+  })
 })
 
 test('the token is returned, and only its hash is stored', async () => {

@@ -1,17 +1,18 @@
-import { joinAddress, type MailDomain, parseHost } from '../../base/address.ts'
+import { type Host, hostOf, joinAddress, type MailDomain, parseHost } from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
 import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
 import type { MailDeps } from '../deps.ts'
-import { parsePrefix, randomLocalPart } from '../rules/prefix.ts'
+import { parsePrefix, randomLabel, randomLocalPart } from '../rules/prefix.ts'
 import { requestedLifetimeSeconds, type Session } from '../rules/session.ts'
+import { parseSubdomain } from '../rules/subdomain.ts'
 import type { Candidate } from './alias-accounts.ts'
 import { sessionDomains } from './domains.ts'
 
 type CreateSessionDeps = Pick<
   MailDeps,
-  'store' | 'aliasAccounts' | 'now' | 'randomBytes' | 'lifetimes' | 'cooldownMs'
+  'store' | 'aliasAccounts' | 'now' | 'randomBytes' | 'lifetimes' | 'cooldownMs' | 'ownHosts'
 >
 
 interface SessionRequest {
@@ -19,6 +20,8 @@ interface SessionRequest {
   domainId?: number | undefined
   /** The name of a mail domain, instead of its id. */
   domain?: string | undefined
+  /** A label below a wildcard domain, or `random`, which is the default there. */
+  subdomain?: string | undefined
   ttl?: number | undefined
   useGmail?: boolean | undefined
   gmailAuto?: boolean | undefined
@@ -47,6 +50,7 @@ export async function createSession(
   })
   const token = makeSecretToken(deps.randomBytes(32))
 
+  let host: Host | undefined
   for (const { address, isRandom } of addresses) {
     const createdAt = deps.now()
     const session = await deps.store.createSession({
@@ -62,9 +66,10 @@ export async function createSession(
       label: request.label,
     })
     if (session) return { session, token }
+    host = hostOf(address)
   }
   if (prefix === undefined) throw new Error('all random addresses were taken')
-  const where = domain ? `at ${domain.name}` : 'at this account'
+  const where = domain ? `at ${host}` : 'at this account'
   throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
 }
 
@@ -77,7 +82,7 @@ async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
 
 async function addressSource(
   deps: CreateSessionDeps,
-  { useGmail, gmailAuto, gmailId, domainId, domain: domainName }: SessionRequest,
+  { useGmail, gmailAuto, gmailId, domainId, domain: domainName, subdomain }: SessionRequest,
   prefix: string | undefined,
 ): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
@@ -85,44 +90,62 @@ async function addressSource(
     return { domain: undefined, ...(await deps.aliasAccounts.findAliases(request)) }
   }
   const domains = await sessionDomains(deps)
-  const domain =
-    domainName === undefined
-      ? chooseDomain(domains, domainId, deps.randomBytes)
-      : domainNamed(domains, domainName)
-  const isRandom = prefix === undefined
-  const locals = isRandom ? randomNames(deps.randomBytes) : [prefix]
-  const addresses = Iterator.from(locals).map((local) => {
-    return { address: joinAddress(local, domain.name), isRandom }
-  })
-  return { domain, accountId: undefined, addresses }
+  const wanted = { id: domainId, name: domainName, hasSubdomains: subdomain !== undefined }
+  const domain = chooseDomain(domains, wanted, deps.randomBytes)
+  if (subdomain !== undefined && !domain.wildcard) {
+    throw new Problem('invalid_parameter', `subdomain: ${domain.name} has no subdomains.`)
+  }
+  return { domain, accountId: undefined, addresses: candidates(deps, domain, prefix, subdomain) }
 }
 
-function* randomNames(randomBytes: MailDeps['randomBytes']): Generator<string> {
-  for (let attempt = 0; attempt < RANDOM_ATTEMPTS; attempt += 1) yield randomLocalPart(randomBytes)
+/** A random local part or subdomain is drawn again if the address is taken. */
+function* candidates(
+  { randomBytes, ownHosts }: CreateSessionDeps,
+  domain: MailDomain,
+  prefix: string | undefined,
+  subdomain = 'random',
+): Generator<Candidate> {
+  const isRandom = prefix === undefined
+  const hasRandomHost = domain.wildcard && subdomain === 'random'
+  const attempts = isRandom || hasRandomHost ? RANDOM_ATTEMPTS : 1
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const local = prefix ?? randomLocalPart(randomBytes)
+    const label = hasRandomHost ? randomLabel(randomBytes) : subdomain
+    const host = domain.wildcard ? parseSubdomain(label, domain, ownHosts) : domain.name
+    yield { address: joinAddress(local, host), isRandom }
+  }
+}
+
+interface WantedDomain {
+  id: number | undefined
+  name: string | undefined
+  /** Then a wildcard is preferred to the domain of the same name. */
+  hasSubdomains: boolean
 }
 
 function chooseDomain(
   domains: readonly MailDomain[],
-  wanted: number | undefined,
+  { id, name, hasSubdomains }: WantedDomain,
   randomBytes: MailDeps['randomBytes'],
 ): MailDomain {
-  const draw = Buffer.from(randomBytes(4)).readUInt32BE()
-  const domain =
-    wanted === undefined
-      ? domains[draw % Math.max(domains.length, 1)]
-      : domains.find(({ id }) => id === wanted)
-  if (domain) return domain
-  if (wanted === undefined) {
-    throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
+  if (id !== undefined) {
+    const domain = domains.find((one) => one.id === id)
+    if (domain) return domain
+    throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
   }
-  throw new Problem('unknown_domain', 'domain_id: no active domain has this id.')
-}
-
-function domainNamed(domains: readonly MailDomain[], text: string): MailDomain {
-  const wanted = parseHost(text)
-  const domain = domains.find(({ name }) => name === wanted)
+  const fitting = domains.filter(({ wildcard }) => wildcard === hasSubdomains)
+  if (name !== undefined) {
+    const host = parseHost(name)
+    const domain = [...fitting, ...domains].find((one) => one.name === host)
+    if (domain) return domain
+    throw new Problem('unknown_domain', 'domain: no active domain has this name.')
+  }
+  const eligible = hasSubdomains ? fitting : domains
+  const draw = Buffer.from(randomBytes(4)).readUInt32BE()
+  const domain = eligible[draw % Math.max(eligible.length, 1)]
   if (domain) return domain
-  throw new Problem('unknown_domain', 'domain: no active domain has this name.')
+  if (hasSubdomains) throw new Problem('unknown_domain', 'subdomain: no active domain has any.')
+  throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
 }
 
 interface AddressSource {

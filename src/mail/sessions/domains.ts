@@ -1,4 +1,12 @@
-import { acceptsSessions, type Host, type MailDomain } from '../../base/address.ts'
+import {
+  acceptsSessions,
+  type DomainName,
+  domainName,
+  type Host,
+  isWildcard,
+  type MailDomain,
+  wildcardAbove,
+} from '../../base/address.ts'
 import type { MailDeps } from '../deps.ts'
 import type { MailStore } from '../store.ts'
 
@@ -12,22 +20,35 @@ export async function sessionDomains({ store }: Pick<MailDeps, 'store'>): Promis
   return (await store.listDomains()).filter(acceptsSessions)
 }
 
+/** The domain that addresses at this host belong to: its own, else the wildcard above it. */
+export async function domainAt(
+  store: Pick<MailStore, 'findDomain'>,
+  host: Host,
+): Promise<MailDomain | undefined> {
+  const named = await store.findDomain(host)
+  if (named && !named.removed) return named
+  const wildcard = wildcardAbove(host)
+  return (wildcard && (await store.findDomain(wildcard))) ?? named
+}
+
 interface ConfiguredDomains {
-  domains: readonly Host[]
-  /** Empty: all of `domains`. */
-  readerDomains: readonly Host[]
+  domains: readonly DomainName[]
+  /** Empty: all of `domains` that are not wildcards. */
+  readerDomains: readonly DomainName[]
 }
 
 /**
  * At each start: adds configured domains that are not known yet. Never removes or restores a domain, and does not change domains
- * that were added by a command.
+ * that were added by a command, except that a wildcard is a reader domain only while the settings name it.
  */
 export async function addConfiguredDomains(
   { store }: Pick<MailDeps, 'store'>,
   { domains, readerDomains }: ConfiguredDomains,
 ): Promise<void> {
-  const reads = (name: Host) => readerDomains.length === 0 || readerDomains.includes(name)
-  for (const name of new Set([...domains, ...readerDomains])) {
+  const reads = (name: DomainName) =>
+    readerDomains.length === 0 ? !isWildcard(name) : readerDomains.includes(name)
+  const wildcards = (await store.listDomains()).filter(({ wildcard }) => wildcard).map(domainName)
+  for (const name of new Set([...domains, ...readerDomains, ...wildcards])) {
     const reader = reads(name)
     const known = await store.findDomain(name)
     // A domain that is only configured for the pool has no sessions.

@@ -21,6 +21,7 @@ test('of concurrent revivals of a session one succeeds, and the others extend th
     bus: { wake: (mailbox: number) => void woken.push(mailbox) },
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 7_200, maxSessionSeconds: 7_200 },
     cooldownMs: 86_400_000,
+    ownHosts: [],
     aliasAccounts: NO_ALIAS_ACCOUNTS,
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }
@@ -112,6 +113,7 @@ test.for([
     bus: { wake() {} },
     lifetimes,
     cooldownMs: 86_400_000,
+    ownHosts: [],
     aliasAccounts: NO_ALIAS_ACCOUNTS,
     randomBytes: (count: number) => new Uint8Array(count).fill(7),
   }

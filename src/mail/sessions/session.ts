@@ -14,6 +14,7 @@ import {
 } from '../rules/session.ts'
 import type { MailStore, SessionChange } from '../store.ts'
 import type { AliasAccounts } from './alias-accounts.ts'
+import { domainAt } from './domains.ts'
 
 interface SessionDeps {
   store: MailStore
@@ -151,7 +152,7 @@ async function domainOf(
   store: MailStore,
   { accountId, address }: Session,
 ): Promise<MailDomain | undefined> {
-  return accountId === undefined ? await store.findDomain(hostOf(address)) : undefined
+  return accountId === undefined ? await domainAt(store, hostOf(address)) : undefined
 }
 
 /** Whether the domain or account still accepts sessions. */

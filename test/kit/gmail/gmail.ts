@@ -30,6 +30,7 @@ export async function openGmailFixture(...file: ConfiguredAccount[]) {
     gmailAccounts: file,
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },
     cooldownMs: 86_400_000,
+    ownHosts: [],
     now: () => clock.now,
     randomBytes: (count: number): Uint8Array => randomBytes(count),
     bus: {
