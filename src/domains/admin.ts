@@ -16,11 +16,15 @@ const domainSchema = named('AdminDomain', {
   ttl: nullable(Type.String({ examples: ['24h'] }), 'Lifetime of its sessions; null: the default.'),
 })
 
-const name = Type.String({ description: 'The name of the domain.' })
+const name = Type.String({
+  description: 'The name of the domain; `*.box.example` for the subdomains of box.example.',
+})
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 const options = {
   sessions: flag('Whether it is offered for new sessions.'),
-  reader: flag('Whether mail to addresses that never had a session is kept in the pool.'),
+  reader: flag(
+    'Whether mail to addresses that never had a session is kept in the pool. For wildcards only MAYFLY_READER_DOMAINS can turn it on.',
+  ),
   ttl: Type.Optional(
     Type.String({
       description: 'Lifetime of its sessions, such as 24h; `default` for the default.',

@@ -42,6 +42,18 @@ test('a new domain is listed with its options', async () => {
   ])
 })
 
+test('a wildcard is added, listed and changed by its name, and is not in the pool', async () => {
+  await addAndPrint(mail.store, '*.Box.test', defaults, print)
+  expect(lines).toEqual(['Added *.box.test (id 1).'])
+  await addAndPrint(mail.store, 'box.test', defaults, print)
+  await changeAndPrint(mail.store, '*.box.test', 'deactivate', print)
+  expect(lines.at(-1)).toBe('Deactivated *.box.test: it is no longer offered.')
+  expect((await listed()).slice(1)).toEqual([
+    '1   *.box.test  inactive  yes       no      default',
+    '2   box.test    active    yes       yes     default',
+  ])
+})
+
 test('the list has the whole name, which other commands take', async () => {
   const name = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
   await addAndPrint(mail.store, name, defaults, print)
@@ -114,6 +126,9 @@ describe('invalid command line', () => {
     '-a.test',
     '@a.test',
     'a.test/x',
+    '*.test',
+    'a.*.test',
+    '*a.test',
     '\u001b[2J.test',
   ]) {
     test(`name ${JSON.stringify(name)}`, async () => {

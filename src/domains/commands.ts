@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { MailDomain } from '../base/address.ts'
+import { domainName, type MailDomain } from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import type { CommandContext } from '../cli/context.ts'
 import { CommandError, type JsonOption, type Print, printJson, table } from '../cli/output.ts'
@@ -27,9 +27,11 @@ export function addDomainCommands(
     )
   domain
     .command('add <name>')
-    .description('Accept mail for a domain; a removed domain gets its old id back')
+    .description(
+      "Accept mail for a domain, or for the subdomains of '*.name'; a removed domain gets its old id back",
+    )
     .option('--no-sessions', 'do not offer it for new sessions')
-    .option('--no-reader', 'reject mail to addresses that never had a session')
+    .option('--no-reader', 'reject mail to addresses that never had a session, as wildcards do')
     .option('--ttl <duration>', 'lifetime of its sessions, such as 2h')
     .action((name: string, options: AddOptions) =>
       withMail((store) => addAndPrint(store, name, options, print)),
@@ -55,7 +57,7 @@ export async function printDomains(
   if (json) return printJson(domains.map(domainJson), print)
   const rows = domains.map((domain) => [
     String(domain.id),
-    domain.name,
+    domainName(domain),
     stateOf(domain),
     domain.sessions ? 'yes' : 'no',
     domain.reader ? 'yes' : 'no',
@@ -71,9 +73,10 @@ export async function addAndPrint(
   options: AddOptions,
   print: Print,
 ): Promise<void> {
-  const added = await addDomain(store, text, options).catch(refuse)
+  const { reader, ...rest } = options
+  const added = await addDomain(store, text, reader ? rest : options).catch(refuse)
   if (!added) throw new CommandError(`${text} already exists. See: mayfly domain list`)
-  print(`Added ${added.name} (id ${added.id}).`)
+  print(`Added ${domainName(added)} (id ${added.id}).`)
 }
 
 const CHANGES = {
@@ -95,7 +98,7 @@ export async function changeAndPrint(
   print: Print,
 ): Promise<void> {
   const [change, done] = CHANGES[action]
-  print(done((await changeDomain(store, text, change).catch(refuse)).name))
+  print(done(domainName(await changeDomain(store, text, change).catch(refuse))))
 }
 
 function stateOf({ active, removed }: MailDomain): string {

@@ -1,4 +1,10 @@
-import { domainName, type Host, type MailDomain, parseDomainName } from '../base/address.ts'
+import {
+  type DomainName,
+  domainName,
+  isWildcard,
+  type MailDomain,
+  parseMailDomain,
+} from '../base/address.ts'
 import { Problem } from '../base/problem.ts'
 import { formatDuration } from '../base/time.ts'
 import { LIFETIME_HINT, parseLifetime } from '../mail/rules/session.ts'
@@ -9,7 +15,7 @@ import type { DomainAdminStore } from '../mail/sessions/domains.ts'
 interface DomainOptions {
   /** Whether it is offered for new sessions. */
   sessions?: boolean
-  /** Whether mail to addresses that never had a session is kept in the pool. */
+  /** Whether mail to addresses that never had a session is kept in the pool; not of a wildcard: see addConfiguredDomains. */
   reader?: boolean
   /** Lifetime of its sessions, such as 24h; `default` for the default. */
   ttl?: string
@@ -19,10 +25,14 @@ interface DomainOptions {
 export async function addDomain(
   store: DomainAdminStore,
   text: string,
-  { sessions = true, reader = true, ttl }: DomainOptions,
+  { sessions = true, reader, ttl }: DomainOptions,
 ): Promise<MailDomain | undefined> {
-  const [name, { ttlSeconds }] = [parseName(text), parseTtl(ttl)]
-  return await store.addDomain({ name, sessions, reader, ttlSeconds: ttlSeconds ?? undefined })
+  const [name, { ttlSeconds = null }] = [parseName(text), parseTtl(ttl)]
+  checkReader(name, reader)
+  return await store.addDomain({
+    ...{ name, sessions, reader: reader ?? !isWildcard(name) },
+    ttlSeconds: ttlSeconds ?? undefined,
+  })
 }
 
 /** Changes what is given. Throws `invalid_parameter` and `not_found`. */
@@ -32,6 +42,7 @@ export async function changeDomain(
   { ttl, ...change }: DomainOptions & { active?: boolean; removed?: boolean },
 ): Promise<MailDomain> {
   const name = parseName(text)
+  checkReader(name, change.reader)
   const known = await store.findDomain(name)
   if (change.removed === false) throw invalid('removed: add the domain again instead.')
   const changes = { ...change, ...parseTtl(ttl) }
@@ -45,8 +56,13 @@ export function domainJson({ id, name, wildcard, ttlSeconds, ...rest }: MailDoma
   return { id, name: domainName({ name, wildcard }), ...rest, ttl }
 }
 
-function parseName(text: string): Host {
-  const name = parseDomainName(text)
+function checkReader(name: DomainName, reader: boolean | undefined): void {
+  if (!reader || !isWildcard(name)) return
+  throw invalid(`reader: add ${name} to the pool with MAYFLY_READER_DOMAINS.`)
+}
+
+function parseName(text: string): DomainName {
+  const name = parseMailDomain(text)
   if (name) return name
   throw invalid(`name: ${JSON.stringify(text)} is not a domain name.`)
 }

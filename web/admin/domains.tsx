@@ -1,7 +1,7 @@
 import type { ActionView } from '../site/action.tsx'
 import { t } from '../site/i18n.ts'
 import type { AdminDomain } from './api.ts'
-import type { FieldView } from './form.tsx'
+import type { FieldView, FormValues } from './form.tsx'
 import { type EntryView, type FormActionView, listView } from './list.tsx'
 import { call, calling } from './state.ts'
 import { a } from './texts.ts'
@@ -14,12 +14,12 @@ export const domainsView = listView('domains', () => ({
     form: {
       submit: a('admin_add'),
       fields: [
-        { name: 'name', label: a('admin_name') },
-        ...optionFields({ ttl: null, sessions: true, reader: true }),
+        { name: 'name', label: a('admin_name'), hint: a('admin_domain_name_hint') },
+        ...optionFields({ name: '', ttl: null, sessions: true, reader: true }),
       ],
     },
     async run(values) {
-      const { domain } = await call('POST /admin/api/domains', values)
+      const { domain } = await call('POST /admin/api/domains', addedDomain(values))
       return a('admin_done_added', { name: domain.name })
     },
   },
@@ -30,7 +30,7 @@ export const domainsView = listView('domains', () => ({
 function domainEntry(domain: AdminDomain): EntryView {
   const { id, name, active, removed, sessions, reader, ttl } = domain
   const yesNo = (flag: boolean) => a(flag ? 'admin_yes' : 'admin_no')
-  const values = { name, sessions, reader, ttl: ttl ?? undefined }
+  const values = addedDomain({ name, sessions, reader, ttl: ttl ?? undefined })
   const restore = calling('POST /admin/api/domains', values, a('admin_done_added', { name }))
   const used = active
     ? ([t('key_state_active'), 'good'] as const)
@@ -92,10 +92,18 @@ function changeActions(domain: AdminDomain): (ActionView | FormActionView)[] {
   ]
 }
 
-function optionFields({ ttl, sessions, reader }: Options): FieldView[] {
+function optionFields({ name, ttl, sessions, reader }: Options & { name: string }): FieldView[] {
+  const pool = { name: 'reader', label: a('admin_domain_reader'), value: reader }
   return [
     { name: 'ttl', label: a('admin_life'), hint: a('admin_life_hint'), value: ttl ?? '' },
     { name: 'sessions', label: a('admin_domain_sessions'), value: sessions },
-    { name: 'reader', label: a('admin_domain_reader'), value: reader },
+    ...(isWildcard(name) ? [] : [pool]),
   ]
 }
+
+/** Only a setting adds a wildcard to the pool. */
+function addedDomain({ reader, ...rest }: FormValues): FormValues {
+  return isWildcard(String(rest['name'])) ? rest : { ...rest, reader }
+}
+
+const isWildcard = (name: string) => name.trim().startsWith('*.')

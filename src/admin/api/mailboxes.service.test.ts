@@ -141,6 +141,18 @@ describe('domains', () => {
     expect((again.body['domain'] as Fields)['id']).toStrictEqual(id)
   })
 
+  test('a wildcard is added without the pool', async () => {
+    const added = await call('POST', '/domains', { name: '*.New.Test' })
+    expect(added.body['domain']).toMatchObject({
+      name: '*.new.test',
+      sessions: true,
+      reader: false,
+    })
+    expect(
+      (await call('POST', '/domains/change', { name: '*.new.test', removed: '1' })).status,
+    ).toBe(200)
+  })
+
   test('with invalid values are refused', async () => {
     await assertRefused([
       ['/domains', {}, /^name: /],
@@ -148,6 +160,8 @@ describe('domains', () => {
       ['/domains', { name: 'a b.test' }, /^name: /],
       ['/domains', { name: 'box.test' }, /already exists/],
       ['/domains', { name: 'x.test', ttl: '1' }, /^ttl: must be from 1m/],
+      ['/domains', { name: '*.x.test', reader: '1' }, /^reader: add \*\.x\.test .*_READER_DOMAINS/],
+      ['/domains/change', { name: '*.x.test', reader: '1' }, /^reader: /],
       ['/domains', { name: 'x.test', ttl: '59s' }, /^ttl: /],
       ['/domains/change', { name: 'box.test', removed: '0' }, /^removed: /],
       ['/domains/change', { name: 'box.test', active: 'maybe' }, /^active: /],
