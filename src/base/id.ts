@@ -17,11 +17,11 @@ export function nextId(last: number, now: Date, random: number): number {
 export function idBounds(now: Date, random: number): { step: number; least: number } {
   return {
     step: 1 + Math.floor(random * STEP),
-    least: now.getTime() * IDS_PER_MS + Math.floor(random * IDS_PER_MS),
+    least: idAt(now) + 1 + Math.floor(random * (IDS_PER_MS - 1)),
   }
 }
 
-/** The lowest id that is drawn at this time, unless the last one was higher. */
+/** Below every id that is drawn at this time or later. */
 export function idAt(time: Date): number {
   return time.getTime() * IDS_PER_MS
 }
