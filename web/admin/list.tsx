@@ -1,9 +1,10 @@
 import type { ComponentChild, ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { type Action, ActionButton, type ActionView } from '../site/action.tsx'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import type { FactList } from '../site/facts.tsx'
 import { t } from '../site/i18n.ts'
+import { useKeptFocus } from '../site/kept-focus.ts'
 import type { ApiResponses } from './api.ts'
 import { DialogForm, FieldForm, type FieldView, type FormValues, type FormView } from './form.tsx'
 import { type EntryOf, entriesOf, type Loaded, refresh, useAction, useLoaded } from './state.ts'
@@ -128,7 +129,7 @@ interface EntryListProps {
 function EntryList({ label, loaded, entries, none, action, children }: EntryListProps) {
   // An entry that changed meanwhile may be on two pages.
   const unique = new Map(entries?.map((entry) => [entry.key ?? entry.name, entry]))
-  const keptFocus = useKeptFocus(action.isBusy)
+  const keptFocus = useKeptFocus(loaded.value, '.entries > li')
   return (
     <section class="panel" tabIndex={-1} {...keptFocus}>
       <ErrorMessage error={loaded.error} />
@@ -155,29 +156,6 @@ function EntryList({ label, loaded, entries, none, action, children }: EntryList
       </div>
     </section>
   )
-}
-
-/** A button is disabled while its action runs, and may be gone afterwards: then the entry at its place gets the focus. */
-function useKeptFocus(isBusy: boolean) {
-  const ref = useRef<HTMLElement>(null)
-  const last = useRef<{ element: HTMLElement; at: number } | undefined>(undefined)
-  useEffect(() => {
-    if (isBusy || !last.current || document.activeElement !== document.body) return
-    const { element, at } = last.current
-    element.focus()
-    if (document.activeElement === element) return
-    const entries = ref.current?.querySelectorAll<HTMLElement>('.entries > li') ?? []
-    const entry = entries[Math.min(at, entries.length - 1)] ?? ref.current
-    entry?.focus()
-  }, [isBusy])
-
-  function onFocusIn({ target }: { target: EventTarget | null }): void {
-    if (!(target instanceof HTMLElement) || target.closest('dialog')) return
-    const entry = target.closest('.entries > li')
-    const entries = [...(entry?.parentElement?.children ?? [])]
-    last.current = { element: target, at: entry ? entries.indexOf(entry) : 0 }
-  }
-  return { ref, onFocusIn }
 }
 
 function Entry({ view, action }: { view: EntryView; action: Action }) {

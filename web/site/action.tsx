@@ -48,6 +48,8 @@ export function useAction({ done, shown = (error) => error }: ActionOptions = {}
 
 export interface ActionView {
   text: string
+  /** What to do next. */
+  primary?: true
   danger?: true
   /** Asked before. */
   confirm?: string
@@ -62,9 +64,9 @@ interface ActionButtonProps {
   action: Action
 }
 
-/** Asks first, if the action has a question. */
+/** Asks first, if the action has a question. Not disabled while an action runs, which would take the focus from it. */
 export function ActionButton({ view, name, action }: ActionButtonProps) {
-  const { text, danger, confirm, run } = view
+  const { text, primary, danger, confirm, run } = view
   const [isOpen, setOpen] = useState(false)
   const start = () => {
     setOpen(false)
@@ -73,10 +75,14 @@ export function ActionButton({ view, name, action }: ActionButtonProps) {
   return (
     <>
       <Button
-        class={danger ? 'danger' : 'plain'}
-        disabled={action.isBusy}
+        class={primary ? '' : danger ? 'danger' : 'plain'}
+        aria-disabled={action.isBusy}
         aria-label={name === undefined ? undefined : `${text}: ${name}`}
-        onClick={confirm === undefined ? start : () => setOpen(true)}
+        onClick={() => {
+          if (action.isBusy) return
+          if (confirm === undefined) start()
+          else setOpen(true)
+        }}
       >
         {text}
       </Button>
