@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { ApiResponses, Usage } from '../site/api.ts'
-import { ApiError, NetworkError, requestJson } from '../site/api-client.ts'
+import { ApiError, NetworkError, type RequestOptions, requestJson } from '../site/api-client.ts'
 import { tabStore } from '../site/storage.ts'
 
 const STORAGE_NAME = 'key'
@@ -11,6 +11,14 @@ export const storedKey = signal<string>(tabStore.get(STORAGE_NAME) ?? '')
 export function storeKey(key: string): void {
   storedKey.value = key
   tabStore.set(STORAGE_NAME, key === '' ? undefined : key)
+}
+
+/** Calls an endpoint with the stored key: by POST if there are values. */
+export function requestWithKey<T>(path: string, values?: RequestOptions['values']): Promise<T> {
+  return requestJson<T>(path, {
+    headers: { apikey: storedKey.value },
+    ...(values && { method: 'POST', values }),
+  })
 }
 
 export const usage = signal<Usage | undefined>(undefined)
@@ -31,7 +39,7 @@ export async function loadUsage(): Promise<void> {
   isLoading.value = true
   usageError.value = undefined
   try {
-    const found = await requestJson<Usage>('/usage', { headers: { apikey: storedKey.value } })
+    const found = await requestWithKey<Usage>('/usage')
     if (current === latest) usage.value = found
   } catch (error) {
     if (current !== latest) return

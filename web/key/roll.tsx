@@ -2,12 +2,12 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAction } from '../site/action.tsx'
 import type { RolledKey } from '../site/api.ts'
-import { ApiError, requestJson } from '../site/api-client.ts'
+import { ApiError } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { ConfirmDialog } from '../site/dialog.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
-import { loadUsage, storedKey, storeKey } from './key-state.ts'
+import { loadUsage, requestWithKey, storeKey } from './key-state.ts'
 import { KeyDisplay } from './secrets.tsx'
 
 /** The new key, while it is shown. */
@@ -18,8 +18,7 @@ export function RollButton() {
   const { isBusy, error, run } = useAction({ shown: rollError })
 
   async function roll(): Promise<string> {
-    const headers = { apikey: storedKey.value }
-    const made = await requestJson<RolledKey>('/api/roll-key', { method: 'POST', headers })
+    const made = await requestWithKey<RolledKey>('/api/roll-key', {})
     storeKey(made.key)
     setOpen(false)
     rolledKey.value = made

@@ -1,20 +1,19 @@
 import { useEffect, useId, useState } from 'preact/hooks'
-import { ActionButton, type ActionView, useAction } from '../site/action.tsx'
+import { type ActionView, useAction } from '../site/action.tsx'
 import type { ApiResponses, Delivery, DeliveryOutcome, Webhook } from '../site/api.ts'
-import { ApiError, requestJson } from '../site/api-client.ts'
+import { ApiError } from '../site/api-client.ts'
 import { ErrorMessage, Field, Form, VERBATIM } from '../site/controls.tsx'
 import { Facts } from '../site/facts.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
-import { storedKey } from './key-state.ts'
+import { useKeptFocus } from '../site/kept-focus.ts'
+import { Entry, EntryActions } from './entry.tsx'
+import { requestWithKey } from './key-state.ts'
 import { SecretSample } from './secrets.tsx'
 import './webhooks.css'
 
 const call = <T,>(path: string, values?: Record<string, string | undefined>) =>
-  requestJson<T>(`/webhooks${path}`, {
-    headers: { apikey: storedKey.value },
-    ...(values && { method: 'POST' as const, values }),
-  })
+  requestWithKey<T>(`/webhooks${path}`, values)
 
 /** The newest secret, while it is shown. */
 interface ShownSecret {
@@ -36,6 +35,7 @@ export function Webhooks() {
   }
   const action = useAction({ done: load })
   useEffect(() => void action.run(async () => ''), [])
+  const keptFocus = useKeptFocus(all, '.key-entry')
 
   async function create(form: HTMLFormElement): Promise<string> {
     const texts = [...new FormData(form)].map(([name, text]) => [name, String(text).trim()])
@@ -48,7 +48,7 @@ export function Webhooks() {
 
   if (!all) return null
   return (
-    <section class="panel" aria-labelledby="webhooks">
+    <section class="panel" tabIndex={-1} aria-labelledby="webhooks" {...keptFocus}>
       <h2 id="webhooks">{t('hook_title')}</h2>
       <p class="soft">
         {t('hook_lead')} <a href="/docs#create-webhook">{t('site_docs')}</a>
@@ -86,11 +86,11 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
     return ''
   }
   return (
-    <details class="webhook" open={secret !== undefined}>
-      <summary>
-        <code dir="ltr">{url}</code>{' '}
-        <span class={`badge ${state === 'active' ? 'good' : 'bad'}`}>{t(`hook_${state}`)}</span>
-      </summary>
+    <Entry
+      name={url}
+      badge={[t(`hook_${state}`), state === 'active' ? 'good' : 'bad']}
+      isOpen={secret !== undefined}
+    >
       {secret !== undefined && (
         <div class="stack">
           <p class="notice good">{t('hook_secret')}</p>
@@ -98,15 +98,7 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
         </div>
       )}
       <WebhookFacts webhook={webhook} />
-      <div class="row key-actions">
-        {actionsOf(webhook, show).map((view) => (
-          <ActionButton key={view.text} view={view} action={action} />
-        ))}
-      </div>
-      <p class="webhook-test" role="status">
-        {action.message}
-      </p>
-      <ErrorMessage error={action.error} />
+      <EntryActions views={actionsOf(webhook, show)} action={action} />
       <details
         class="more"
         onToggle={({ currentTarget }) => {
@@ -117,7 +109,7 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
         <ErrorMessage error={reading.error} />
         <DeliveryTable deliveries={deliveries} />
       </details>
-    </details>
+    </Entry>
   )
 }
 
@@ -223,7 +215,7 @@ interface CreateFormProps {
 function CreateForm({ isBusy, onSubmit }: CreateFormProps) {
   const id = useId()
   return (
-    <Form class="stack webhook-new" onSubmit={onSubmit}>
+    <Form class="stack key-form" onSubmit={onSubmit}>
       <Field id={`${id}-url`} label={t('hook_url')}>
         <input id={`${id}-url`} name="url" type="url" placeholder="https://" {...VERBATIM} />
       </Field>

@@ -42,7 +42,7 @@ export const keyViews: readonly View[] = [
       const delivery = { status: 200, error: null, ms: 84 }
       await page.route('**/webhooks/*/test', (route) => route.fulfill({ json: { delivery } }))
       await page.reload()
-      const all = page.locator('.webhook')
+      const all = page.locator('.key-entry')
       await all.first().waitFor()
       for (const one of await all.all()) await one.locator('> summary').click()
       await all.first().getByRole('button', { name: 'Send a test' }).click()
@@ -57,7 +57,7 @@ export const keyViews: readonly View[] = [
     async open({ page }) {
       const secret = `whsec_${'c2VjcmV0'.repeat(5)}`
       await page.route('**/webhooks/*/roll-secret', (route) => route.fulfill({ json: { secret } }))
-      const first = page.locator('.webhook').first()
+      const first = page.locator('.key-entry').first()
       await first.getByRole('button', { name: 'Roll secret' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Roll secret' }).click()
       await first.locator('.secret-sample').waitFor()
@@ -68,7 +68,7 @@ export const keyViews: readonly View[] = [
     continues: true,
     screenshotOnly: true,
     async open({ page }) {
-      const first = page.locator('.webhook').first()
+      const first = page.locator('.key-entry').first()
       await first.getByRole('button', { name: 'Delete webhook' }).click()
       await page.getByRole('dialog').waitFor()
     },
