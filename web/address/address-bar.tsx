@@ -19,6 +19,7 @@ import {
 import { canRestore, isCurrentExpired, isEndingSoon, timeLeftText } from './countdown.ts'
 import { CustomAddressDialog } from './custom-address.tsx'
 import { isStarting } from './first-address.ts'
+import { isPermanent } from './mailbox.ts'
 import { currentMailbox, storageBlocked } from './mailboxes.ts'
 import { AddressText, confirmDelete, openSwitcher, Switcher } from './switcher.tsx'
 import { IncomingTransferDialog, startAddress, TransferDialog } from './transfer.tsx'
@@ -156,10 +157,16 @@ function TimeLeft() {
     return (
       <p class={`address-life${isEndingSoon(mailbox) ? ' soon' : ''}`}>
         <Icon name="clock" />
-        <span>{t('address_left', { time: timeLeftText(mailbox) })}</span>
-        <Button class="quiet small" disabled={busy.value} onClick={() => void extend(mailbox)}>
-          {t('address_extend')}
-        </Button>
+        {isPermanent(mailbox) ? (
+          <span>{timeLeftText(mailbox)}</span>
+        ) : (
+          <>
+            <span>{t('address_left', { time: timeLeftText(mailbox) })}</span>
+            <Button class="quiet small" disabled={busy.value} onClick={() => void extend(mailbox)}>
+              {t('address_extend')}
+            </Button>
+          </>
+        )}
       </p>
     )
   }

@@ -3,7 +3,7 @@ import { announce } from '../site/announce.ts'
 import { ApiError, NetworkError } from '../site/api-client.ts'
 import { formatDuration, nextChangeMs } from '../site/format.ts'
 import { language, loadLanguage, t } from '../site/i18n.ts'
-import { isExpired, type Mailbox } from './mailbox.ts'
+import { isExpired, isPermanent, type Mailbox } from './mailbox.ts'
 import { currentMailbox, mailboxes, saveMailbox } from './mailboxes.ts'
 import { sessionApi } from './session-api.ts'
 
@@ -19,9 +19,10 @@ export const isCurrentExpired = computed(
 /** False once the server no longer knows the current address, which was deleted or expired long ago. */
 export const canRestore = computed(() => unrecoverableToken.value !== currentMailbox.value?.token)
 
-/** `23 hr 59 min` */
-export function timeLeftText({ expiresAt }: Mailbox): string {
-  return formatDuration(expiresAt.getTime() - now.value, language.value)
+/** `23 hr 59 min`; of an address that stays, that it does. */
+export function timeLeftText(mailbox: Mailbox): string {
+  if (isPermanent(mailbox)) return t('address_permanent')
+  return formatDuration(mailbox.expiresAt.getTime() - now.value, language.value)
 }
 
 const MAX_TICK_MS = 60_000

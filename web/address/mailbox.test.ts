@@ -6,6 +6,7 @@ import {
   extensionText,
   formatStored,
   isListFull,
+  isPermanent,
   localExpiry,
   MAX_LIVE,
   type Mailbox,
@@ -28,6 +29,18 @@ const box = (name: string, leftMs = HOUR): Mailbox => ({
   expiresAt: new Date(NOW + leftMs),
 })
 const names = (boxes: Mailbox[]) => boxes.map(({ email }) => email.replace('@box.test', ''))
+
+for (const [expiry, expected] of [
+  ['9999-12-31T23:59:59Z', true],
+  ['2027-03-01T12:00:00Z', false],
+] as const) {
+  test(`an address that expires at ${expiry} ${expected ? 'stays' : 'does not stay'}, by any clock`, () => {
+    for (const ahead of [-DAY, 0, DAY]) {
+      const expiresAt = localExpiry(new Date(expiry), new Date(NOW), new Date(NOW + ahead))
+      expect(isPermanent({ ...box('ann'), expiresAt })).toBe(expected)
+    }
+  })
+}
 
 describe('a stored mailbox', () => {
   const valid = {

@@ -24,6 +24,11 @@ export function isExpired({ expiresAt }: Mailbox, now: number): boolean {
   return expiresAt.getTime() <= now
 }
 
+/** The API gives the last second of the year 9999 as the expiry of an address that stays. */
+export function isPermanent({ expiresAt }: Mailbox): boolean {
+  return expiresAt.getUTCFullYear() >= 9999
+}
+
 /**
  * The `ttl` that adds one lifetime to the time left, up to the limit of the site. Undefined if that would not add any: an
  * address created with a key may live longer than that limit.
