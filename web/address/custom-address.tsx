@@ -1,6 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { parseSenderList } from '../../src/shared/address-rules.ts'
-import type { Catalogue } from '../../src/shared/translate.ts'
 import { announceQuietly } from '../site/announce.ts'
 import type { Domains } from '../site/api.ts'
 import { ApiError, errorText, requestJson } from '../site/api-client.ts'
@@ -14,6 +13,7 @@ import {
   VERBATIM,
 } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
+import { nameErrorText } from '../site/error-texts.ts'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
@@ -179,18 +179,12 @@ function parametersOf({ source, prefix, only_from: senders, ...values }: FormVal
   return { ...values, ...address, prefix: normaliseName(prefix), only_from: senders.trim() }
 }
 
-const NAME_ERRORS: Partial<Record<string, keyof Catalogue>> = {
-  address_taken: 'address_name_taken',
-  reserved_prefix: 'address_name_reserved',
-  invalid_prefix: 'address_name_characters',
-}
-
 function formErrorFrom(cause: unknown): FormError {
   if (cause instanceof TooManyMailboxes) return { at: 'form', text: listFullText() }
-  const code = cause instanceof ApiError ? cause.code : ''
-  const name = NAME_ERRORS[code]
-  if (name) return { at: 'prefix', text: t(name) }
-  return { at: 'form', text: code === 'gmail_unavailable' ? t('address_gmail') : errorText(cause) }
+  const text = nameErrorText(cause)
+  if (typeof text === 'string') return { at: 'prefix', text }
+  const isGmail = cause instanceof ApiError && cause.code === 'gmail_unavailable'
+  return { at: 'form', text: isGmail ? t('address_gmail') : errorText(cause) }
 }
 
 interface TextFieldProps {

@@ -2,9 +2,9 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAction } from '../site/action.tsx'
 import type { RolledKey } from '../site/api.ts'
-import { ApiError } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { ConfirmDialog } from '../site/dialog.tsx'
+import { errorTexts } from '../site/error-texts.ts'
 import { formatDateTime } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { loadUsage, requestWithKey, storeKey } from './key-state.ts'
@@ -48,10 +48,7 @@ export function RollButton() {
   )
 }
 
-function rollError(error: unknown): unknown {
-  const isRolled = error instanceof ApiError && error.code === 'already_rolled'
-  return isRolled ? t('key_rolled_already') : error
-}
+const rollError = errorTexts({ already_rolled: 'key_rolled_already' })
 
 export function RolledKeyView({ made }: { made: RolledKey }) {
   const place = useRef<HTMLElement>(null)
