@@ -91,6 +91,7 @@ function routeSettings(config: Config) {
     poolAccess: config.poolAccess,
     plans: config.plans,
     ownDomains: config.ownDomains.on,
+    ownMailSeconds: config.ownDomains.mailTtlMs / 1000,
     shopOpen: config.shopOpen,
     testKeys: config.testKeys,
     receipts: config.mailOut.url !== '',

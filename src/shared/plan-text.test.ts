@@ -32,13 +32,24 @@ for (const [months, renews, term, validity] of [
 ] as const) {
   test(`${months} months${renews ? ', renewed' : ''}: ${term}`, () => {
     expect(formatTerm({ months, renews }, t)).toBe(term)
-    const plan = { months, renews, requests: 1_000, perDay: undefined, support: '' }
+    const limits = { requests: 1_000, perDay: undefined, domains: 0 }
+    const plan = { ...limits, months, renews, support: '' }
     expect(planFeatures(plan, t)).toStrictEqual([
       '1,000 requests',
       'No daily limit',
       validity,
       ...(renews ? ['Renews automatically'] : []),
     ])
+  })
+}
+
+for (const [domains, expected] of [
+  [1, '1 domain of your own'],
+  [5, '5 domains of your own'],
+] as const) {
+  test(`a plan names ${domains} of its domains`, () => {
+    const limits = { requests: 1, perDay: undefined, months: undefined, renews: false }
+    expect(planFeatures({ ...limits, domains, support: '' }, t)).toContain(expected)
   })
 }
 

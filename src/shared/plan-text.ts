@@ -43,16 +43,19 @@ interface Features extends Term {
   requests: number
   /** Undefined: no daily limit. */
   perDay: number | undefined
+  /** Domains of its own that a key can have. */
+  domains: number
   support: string
 }
 
 export function planFeatures(plan: Features, t: Translate): string[] {
-  const { requests, perDay, months, renews, support } = plan
+  const { requests, perDay, months, renews, domains, support } = plan
   return [
     t('shop_requests', { count: requests }),
     perDay === undefined ? t('shop_no_daily_limit') : t('shop_per_day', { count: perDay }),
     formatValidity(months, t),
     ...(renews ? [t('shop_renews')] : []),
+    ...(domains === 0 ? [] : [t('shop_domains', { count: domains })]),
     ...(support === '' ? [] : [support]),
   ]
 }

@@ -38,6 +38,8 @@ export interface SiteConfig {
   receipts: boolean
   /** Whether plans are sold online. */
   shop: boolean
+  /** How long mail at the domains of key holders is kept, in seconds; null if they cannot bring any. */
+  ownMailLife: number | null
   /** Base URL of the API. */
   site: string
 }

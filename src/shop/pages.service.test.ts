@@ -44,6 +44,15 @@ describe('/pricing', () => {
     await server.stop()
   })
 
+  test('offers domains only if key holders may bring them', async () => {
+    expect((await request(`${app.url}/pricing`)).text).not.toMatch(/domains? of your own/)
+    const server = await openTestServer({ env: { ...FAKE_SHOP, MAYFLY_OWN_DOMAINS: 'keys' } })
+    const { text } = await request(`${server.url}/pricing`)
+    expect(text).toContain('1 domain of your own')
+    expect(text).toContain('5 domains of your own')
+    await server.stop()
+  })
+
   test('shows the plans of /api/plans', async () => {
     const { text } = await request(`${app.url}/pricing`)
     const { body } = await request(`${app.url}/api/plans`)

@@ -61,7 +61,7 @@ function pricingContent(shop: Shop, locale: Locale): Markup {
 ${shop.provider === 'fake' ? testNotice(locale) : html``}
 ${isSold ? emailField(shop, locale) : html``}
 <div class="plans">
-${shop.plans.map((plan) => planCard(plan, isSold, locale))}
+${shop.plans.map((plan) => planCard(shop, plan, locale))}
 </div>
 ${isSold ? html`` : manualPurchase(shop, locale)}
 </main>`
@@ -71,12 +71,14 @@ function testNotice({ t }: Locale): Markup {
   return html`<p class="notice">${t('shop_test_notice')}</p>`
 }
 
-function planCard(plan: Plan, isSold: boolean, locale: Locale): Markup {
+function planCard(shop: Shop, plan: Plan, locale: Locale): Markup {
   const { t } = locale
+  const isSold = shop.provider !== 'manual'
+  const features = { ...plan, domains: shop.ownMailLife === null ? 0 : plan.domains }
   return html`<section class="card" aria-labelledby="plan-${plan.id}">
 <h2 id="plan-${plan.id}">${plan.name}</h2>
 ${price(plan, locale)}
-<ul>${planFeatures(plan, t).map((feature) => html`<li><bdi>${feature}</bdi></li>`)}</ul>
+<ul>${planFeatures(features, t).map((feature) => html`<li><bdi>${feature}</bdi></li>`)}</ul>
 ${isSold ? html`<button type="button" disabled>${t('shop_buy', { plan: plan.name })}</button>` : html``}
 </section>
 `

@@ -11,6 +11,7 @@ export const siteConfig: SiteConfig = {
   checks: false,
   receipts: false,
   shop: false,
+  ownMailLife: null,
   site: location.origin,
   ...(json ? (JSON.parse(json) as Partial<SiteConfig>) : {}),
 }

@@ -8,6 +8,8 @@ export interface PageDeps extends MailRouteDeps {
   shopOpen: boolean
   /** Whether key holders may receive mail at their own domains. */
   ownDomains: boolean
+  /** How long mail to permanent addresses there is kept. */
+  ownMailSeconds: number
   /** Whether receipts are mailed. */
   receipts: boolean
   /** The mode of the MTA-STS policy of our domains. */

@@ -207,6 +207,7 @@ function describeSite(
     checks: deps.checksSenders,
     receipts: deps.receipts,
     shop: deps.shopOpen,
+    ownMailLife: deps.ownDomains ? deps.ownMailSeconds : null,
     site: url,
   }
   return { built: deps.builtPage, locale: localeOf(headers['accept-language']), config }
