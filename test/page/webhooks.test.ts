@@ -41,6 +41,7 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   const secret = (await section.locator('.secret-sample code').textContent()) ?? ''
   await press('Send a test')
   await section.getByText('Test result: 200').waitFor()
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Send a test')
   const [one] = receiver.received
   new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
   await app().mail('page@pool.test')
@@ -60,6 +61,7 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   await checkAccessibility(page)
   await confirm('Delete webhook')
   await waitUntil(async () => (await section.locator('details').count()) === 0)
+  await page.locator('section:focus', { hasText: 'Webhooks' }).waitFor()
 
   allow({ complaint: /403/ })
   await section.getByLabel('Endpoint URL').fill('https://10.0.0.1/')
