@@ -17,7 +17,15 @@ import {
   wrong,
 } from './kit/app/checked-app.ts'
 import { INSTALLATION_FAULTS, installationFaults } from './kit/app/installation-faults.ts'
-import { BROKEN, DOMAIN_FAULTS, FAULTY, HOST_FAULTS, RIGHT, zone } from './kit/dns/faulty-zones.ts'
+import {
+  BROKEN,
+  DOMAIN_FAULTS,
+  FAULTY,
+  HOST_FAULTS,
+  RIGHT,
+  WILD,
+  zone,
+} from './kit/dns/faulty-zones.ts'
 import { openSilentServers } from './kit/dns/knot.ts'
 import { certificateFor, trustCertificates } from './kit/http/https-proxy.ts'
 import { freePort } from './kit/programs/server-process.ts'
@@ -30,7 +38,7 @@ let settings: Installation['settings']
 beforeAll(async () => {
   const policies = [RIGHT, ...FAULTY].filter((domain) => domain !== 'no-policy.test')
   fixture = await startCheckedApp({
-    domains: [RIGHT, BROKEN, ...FAULTY.filter((name) => name !== 'unknown.test')],
+    domains: [RIGHT, BROKEN, WILD, ...FAULTY.filter((name) => name !== 'unknown.test')],
     policies: Object.fromEntries(
       policies.map((name) => [`mta-sts.${name}`, name === 'old-sts.test' ? 'old.test' : HOST]),
     ),
@@ -56,6 +64,23 @@ test('with right zones nothing is wrong; the test mail is removed, also if its r
     'readyz',
   ])
   expect(await fixture.operatorMails()).toEqual([])
+})
+
+test('a wildcard domain needs MX and SPF records, and mail to a subdomain arrives', async () => {
+  const results = await check({ domains: [WILD] })
+  expect(wrong(results)).toEqual([])
+  const ofWildcard = results.filter(({ subject }) => subject === WILD)
+  expect(ofWildcard.map(({ name, status }) => [name, status])).toEqual([
+    ['delivery', 'ok'],
+    ['mx', 'ok'],
+    ['spf', 'ok'],
+  ])
+  expect(await fixture.operatorMails()).toEqual([])
+  const bare = await check({ domains: ['*.bare.test'] })
+  expect(wrong(bare).map(({ name, fix }) => [name, fix.split('\n')[0]])).toEqual([
+    ['mx', '*.bare.test. 3600 IN MX 10 mx.test.'],
+    ['spf', '*.bare.test. 3600 IN TXT "v=spf1 -all"'],
+  ])
 })
 
 test('a test mail that was left behind is removed by a later run, and no other mail is', async () => {

@@ -62,6 +62,16 @@ export function wildcardAbove(host: Host): Wildcard | undefined {
   return name.includes('.') && name !== host ? (`*.${name}` as Wildcard) : undefined
 }
 
+/** A host with addresses of this mail domain: itself, or one below a wildcard. */
+export function sampleHost(name: string): Host {
+  return name.replace(/^\*/, 'mayfly') as Host
+}
+
+/** `box.test`, also of `*.box.test`. */
+export function withoutWildcard(name: string): Host {
+  return name.replace(/^\*\./, '') as Host
+}
+
 /** The local part must already be validated (a prefix, or a generated name). */
 export function joinAddress(local: string, host: Host): Address {
   return `${local}@${host}` as Address

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { type Host, parseDomainName } from '../base/address.ts'
+import { type DomainName, parseMailDomain } from '../base/address.ts'
 import { printable, printableLines } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
 
@@ -235,8 +235,8 @@ export function formatMail({ text, ...mail }: PrintedMail, paint: Paint): string
   ]
 }
 
-export function parseDomain(text: string): Host {
-  const name = parseDomainName(text)
+export function parseDomain(text: string): DomainName {
+  const name = parseMailDomain(text)
   if (name) return name
   throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
 }

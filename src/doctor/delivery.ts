@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sampleHost } from '../base/address.ts'
 import { type CheckResult, failure, ok, skipped } from '../base/check-result.ts'
 import type { SmtpClient, SmtpReply } from '../base/smtp-client.ts'
 import { OPERATOR } from '../mail/rules/session.ts'
@@ -21,7 +22,7 @@ const FOREIGN = 'someone@relay-check.invalid'
 /** Tries recipients of other domains, in the notations that mail servers have been tricked with. */
 export async function checkRelay(facts: Facts, signal: AbortSignal): Promise<CheckResult> {
   const { host, domains } = facts
-  const own = domains[0] ?? host
+  const own = sampleHost(domains[0] ?? host)
   const recipients = [
     FOREIGN,
     `"${FOREIGN}"@${own}`,
@@ -50,10 +51,11 @@ export async function checkRelay(facts: Facts, signal: AbortSignal): Promise<Che
 /** Delivers a mail to the postmaster of the domain the way others do, finds it in the store and removes it. */
 export async function checkDelivery(
   facts: Facts,
-  domain: string,
+  name: string,
   signal: AbortSignal,
 ): Promise<CheckResult> {
   const { host, store, now } = facts
+  const domain = sampleHost(name)
   if (!store) return skipped('see store and postgres')
   const exchanges = recordsOf(await facts.dns.mx(domain))
   if (!exchanges.some(({ exchange }) => sameName(exchange, host))) return skipped('see mx')
@@ -68,7 +70,7 @@ export async function checkDelivery(
   const isFound =
     isSent && !isRefused && (await removeTestMails(store, subject, { now: now(), attempts }))
   if (isRefused || reply.code === 0) {
-    return failure(`postmaster@${domain}: ${reply.text}`, deliveryFix(reply, domain))
+    return failure(`postmaster@${domain}: ${reply.text}`, deliveryFix(reply, name))
   }
   if (isFound) return ok(`a message to postmaster@${domain} arrived and was deleted again`)
   return failure(

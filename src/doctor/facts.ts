@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { isExampleName } from '../base/address.ts'
+import { domainName, isExampleName } from '../base/address.ts'
 import { localAddress } from '../base/ip.ts'
 import type { Log } from '../base/log/log.ts'
 import { machineAddresses } from '../base/network.ts'
@@ -70,9 +70,9 @@ export async function openCheckContext<Settings extends CheckedSettings>(
   const { senderChecks, smtp, data, minFreeBytes } = config
   const dns = openDnsProbe(senderChecks.dns)
   const stored = await store?.listDomains()
-  const active = stored?.filter((one) => one.active && !one.removed).map(({ name }) => name)
+  const active = stored?.filter((one) => one.active && !one.removed).map(domainName)
   const names = domain === undefined ? (active ?? config.domains) : [domain]
-  const isNew = (name: string) => stored?.every((one) => one.name !== name) ?? false
+  const isNew = (name: string) => stored?.every((one) => domainName(one) !== name) ?? false
   const certificateUse = smtp.tlsCert === '' ? 'certificate' : 'nothing'
   const use = inspectServer ? certificateUse : 'mail'
   return {

@@ -1,3 +1,4 @@
+import { sampleHost, withoutWildcard } from '../base/address.ts'
 import { skipped } from '../base/check-result.ts'
 import { checkDelivery, checkRelay } from './delivery.ts'
 import type { CheckContext, Facts } from './facts.ts'
@@ -25,6 +26,8 @@ const IP_LISTS = ['zen.spamhaus.org', 'bl.spamcop.net', 'b.barracudacentral.org'
 const DOMAIN_LISTS = ['dbl.spamhaus.org', 'multi.surbl.org']
 
 const ofDomains = ({ domains }: CheckContext) => domains
+/** False for wildcards: senders do not look for policies there. */
+const isNamed = (domain: string) => !domain.startsWith('*.')
 const ofSenders = ({ domains, settings, host }: Facts) => [
   ...new Set([...domains, senderOf(settings.mailOut, host)?.domain ?? []].flat()),
 ]
@@ -42,7 +45,13 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
     async run({ host, settings, localSmtp, publicSmtp, publicPorts, domains }) {
       const [local, found] = await Promise.all([localSmtp(), publicSmtp()])
       const ports = { port: settings.smtp.port, publicPort: publicPorts.smtp }
-      return evaluatePublicSmtp({ host, ...ports, local, found, domain: domains[0] ?? host })
+      return evaluatePublicSmtp({
+        host,
+        ...ports,
+        local,
+        found,
+        domain: sampleHost(domains[0] ?? host),
+      })
     },
   },
   {
@@ -89,13 +98,14 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
   {
     name: 'mx',
     subjects: ofDomains,
-    run: async ({ host, dns }, domain) => evaluateMx(domain, host, await dns.mx(domain)),
+    run: async ({ host, dns }, domain) =>
+      evaluateMx(domain, host, await dns.mx(sampleHost(domain))),
   },
   {
     name: 'spf',
     subjects: ofSenders,
     async run({ host, settings: { mailOut }, dns, addressesOf, ownAddresses }, domain) {
-      const txt = await dns.txt(domain)
+      const txt = await dns.txt(sampleHost(domain))
       const sender = senderOf(mailOut, host)
       if (domain !== sender?.domain) return evaluateSpf(domain, txt, undefined)
       const own = sender.server === host ? ownAddresses : []
@@ -105,7 +115,7 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
   },
   {
     name: 'dmarc',
-    subjects: ofSenders,
+    subjects: (facts) => ofSenders(facts).filter(isNamed),
     async run({ host, settings, dns }, domain) {
       const labels = domain.split('.')
       // `a.b.example.org`: also b.example.org and example.org
@@ -117,7 +127,7 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
   },
   {
     name: 'mta-sts',
-    subjects: ofDomains,
+    subjects: ({ domains }) => domains.filter(isNamed),
     async run({ host, settings, dns, httpGet, publicPorts, now }, domain, signal) {
       const txt = await dns.txt(`_mta-sts.${domain}`)
       const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
@@ -146,7 +156,10 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
     subjects: ofDomains,
     onRequest: true,
     run: async ({ dns }, domain) =>
-      evaluateListing(domain, await lookUp(DOMAIN_LISTS, (list) => dns.a(`${domain}.${list}`))),
+      evaluateListing(
+        domain,
+        await lookUp(DOMAIN_LISTS, (list) => dns.a(`${withoutWildcard(domain)}.${list}`)),
+      ),
   },
 ]
 

@@ -1,4 +1,4 @@
-import { type DomainName, type Host, isWildcard, type MailDomain } from '../base/address.ts'
+import { type DomainName, isWildcard, type MailDomain, withoutWildcard } from '../base/address.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import type { DomainChange, NewDomain } from './store.ts'
 
@@ -67,7 +67,7 @@ export const DOMAIN_COLUMNS = 'id, name, active, removed, sessions, reader, ttl_
 export function domainOf(row: DomainRow): MailDomain {
   return {
     id: row.id,
-    name: isWildcard(row.name) ? (row.name.slice(2) as Host) : row.name,
+    name: withoutWildcard(row.name),
     wildcard: isWildcard(row.name),
     active: Boolean(row.active),
     removed: Boolean(row.removed),

@@ -1,4 +1,12 @@
-import { type Address, joinAddress, parseAddress, parseHost, unquoted } from '../base/address.ts'
+import {
+  type Address,
+  domainName,
+  joinAddress,
+  parseAddress,
+  parseHost,
+  sampleHost,
+  unquoted,
+} from '../base/address.ts'
 import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { runSteps } from '../base/run-steps.ts'
 import { readFromAddresses, readFromHeader, readHead, scanHeader } from '../mime/header-summary.ts'
@@ -12,7 +20,6 @@ import {
   type RecipientRefusal,
 } from './rules/recipient.ts'
 import { keyedTopic, POOL, type Topic } from './rules/session.ts'
-import { sampleHost } from './rules/subdomain.ts'
 import { domainAt } from './sessions/domains.ts'
 import type { AddMailResult, MailStore, StoredRecipient } from './store.ts'
 
@@ -77,7 +84,7 @@ async function isLocalDomain(store: MailStore, text: string): Promise<boolean> {
 async function barePostmaster(store: MailStore, text: string): Promise<Address | undefined> {
   if (text.toLowerCase() !== 'postmaster') return undefined
   const first = (await store.listDomains()).find((domain) => !domain.removed)
-  return first && joinAddress('postmaster', sampleHost(first))
+  return first && joinAddress('postmaster', sampleHost(domainName(first)))
 }
 
 interface ReceivedMail {

@@ -1,3 +1,4 @@
+import { domainName } from '../base/address.ts'
 import { openLog } from '../base/log/open-log.ts'
 import { redactPasswords } from '../base/settings/values.ts'
 import { banner, localEndpoints, startWarnings } from '../cli/banner.ts'
@@ -28,7 +29,7 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
   const { httpPort, smtpPort } = service
   const endpoints = localEndpoints({ host: config.host, httpPort, smtpPort })
   const domains = await service.listDomains()
-  const names = domains.filter((domain) => domain.active && !domain.removed).map(({ name }) => name)
+  const names = domains.filter((domain) => domain.active && !domain.removed).map(domainName)
   const lines = banner({
     endpoints,
     baseUrl: config.http.baseUrl,

@@ -84,6 +84,8 @@ export function zoneLines(options: ZoneOptions): string[] {
     ...unknown,
     ...hosts.flatMap((name) => addresses.map((ip) => addressRecord(name, ip))),
     ...domains.flatMap((domain) => {
+      // No sender looks for the records of MTA-STS, TLS reporting or DMARC at a wildcard.
+      if (domain.startsWith('*.')) return [mxRecord(domain, host), spfRecord(domain)]
       const email = options.email ?? `postmaster@${domain}`
       const sends = sender?.domain === domain
       return [

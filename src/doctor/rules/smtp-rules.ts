@@ -82,7 +82,9 @@ export function deliveryFix(
   if (/\b4\.2\.2\b/.test(text)) {
     return 'The mailbox of the operator is full. Read it (mayfly inbox --operator --no-wait), then empty it: mayfly inbox --operator --delete --all'
   }
-  if (/\b5\.(?:1\.[12]|7\.1)\b/.test(text)) return `Add the domain: mayfly domain add ${domain}`
+  // A shell would expand the asterisk of a wildcard.
+  const name = domain.startsWith('*') ? `'${domain}'` : domain
+  if (/\b5\.(?:1\.[12]|7\.1)\b/.test(text)) return `Add the domain: mayfly domain add ${name}`
   return code >= 500
     ? 'The log of the service says why the message was rejected'
     : 'The service cannot store mail now: see /readyz and its log'

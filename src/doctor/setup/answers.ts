@@ -1,10 +1,14 @@
 import { isIP } from 'node:net'
 import {
+  type DomainName,
   type Host,
   isExampleName,
   parseAddress,
   parseDomainName,
   parseHost,
+  parseMailDomain,
+  sampleHost,
+  withoutWildcard,
 } from '../../base/address.ts'
 import { CommandError, type Print } from '../../cli/output.ts'
 import type { Ask } from '../../cli/prompt.ts'
@@ -30,7 +34,7 @@ export interface Dialogue {
 }
 
 export interface Answers {
-  domains: Host[]
+  domains: DomainName[]
   host: Host
   /** Empty: none, as before. */
   url: string
@@ -69,6 +73,7 @@ export async function readAnswers(
     ['a host name', parseDomains],
   )
   const domains = [...new Set([...current, ...added])]
+  const [first = ''] = domains
   const host = await get(
     ['--hostname', options.hostname],
     ['Host name of this machine', proposeHost(machine, domains)],
@@ -77,10 +82,10 @@ export async function readAnswers(
   const isInstalled = hasInstallation(machine)
   const url = await get(
     ['--url', options.url],
-    ['Public URL', machine.baseUrl || (isInstalled ? '' : `https://${domains[0]}`)],
+    ['Public URL', machine.baseUrl || (isInstalled ? '' : `https://${withoutWildcard(first)}`)],
     ['an http(s) URL', (text) => (isInstalled && text === machine.baseUrl ? text : parseUrl(text))],
   )
-  const postmaster = `postmaster@${domains[0]}`
+  const postmaster = `postmaster@${sampleHost(first)}`
   const email = await get(
     ['--email', options.email],
     ['Email for reports', machine.reportEmail ?? postmaster],
@@ -114,8 +119,9 @@ export function proposeHost(
     ? parseDomainName(hostname) !== undefined
     : hasInstallation(machine) && publicHost(hostname) !== undefined
   if (isKept && !isExampleName(hostname)) return hostname
-  const isOurs = (name: string) => domains.some((domain) => isRelated(domain, name))
-  return [hostname, ...reverseNames].find(isOurs) ?? `mx.${domains[0]}`
+  const names = domains.map(withoutWildcard)
+  const isOurs = (name: string) => names.some((domain) => isRelated(domain, name))
+  return [hostname, ...reverseNames].find(isOurs) ?? `mx.${names[0]}`
 }
 
 /** Undefined for an IP address, and for a name that public DNS cannot have. */
@@ -125,11 +131,11 @@ export function publicHost(text: string): string | undefined {
   return host?.includes('.') && !isLocal.test(host) ? host : undefined
 }
 
-function parseDomains(text: string): Host[] | undefined {
+function parseDomains(text: string): DomainName[] | undefined {
   const names = text
     .trim()
     .split(/[\s,]+/)
-    .map(parseDomainName)
+    .map(parseMailDomain)
   return names.every((name) => name !== undefined) ? names : undefined
 }
 

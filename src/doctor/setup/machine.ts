@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { connect, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import { isExampleName, parseAddress } from '../../base/address.ts'
+import { isExampleName, parseAddress, withoutWildcard } from '../../base/address.ts'
 import { ipv6Groups, isLoopback, localAddress } from '../../base/ip.ts'
 import { freePort, listenHost, machineAddresses } from '../../base/network.ts'
 import { hasErrorCode, toError } from '../../base/problem.ts'
@@ -120,7 +120,7 @@ async function inspectMachine(config: SetupConfig) {
   const addresses = all.filter((ip) => !isPrivateIp(ip) && !isTemporary(ip))
   const [reverse, dmarc, known, port25, smtpPort, portHttp, port443] = await Promise.all([
     Promise.all(addresses.map((ip) => dns.ptr(ip))),
-    dns.txt(`_dmarc.${domains[0]}`),
+    dns.txt(`_dmarc.${withoutWildcard(domains[0] ?? '')}`),
     dns.a('example.org'),
     smtpPortState(config, 25),
     smtpPortState(config, smtp.port),

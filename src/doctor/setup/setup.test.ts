@@ -102,6 +102,22 @@ _smtp._tls.mail.test. 3600 IN TXT "v=TLSRPTv1; rua=mailto:postmaster@mail.test"
   )
 })
 
+test('a wildcard has MX and SPF records, and the names of this service are proposed beside it', async () => {
+  const options = { file: file('mayfly.env'), domain: ['*.mail.test'], mtaSts: true, tlsRpt: true }
+  const { output } = await run(options)
+  expect(written('mayfly.env')).toContain(
+    'MAYFLY_DOMAINS=*.mail.test\nMAYFLY_SMTP_HOSTNAME=mx.mail.test\n',
+  )
+  expect(written('mayfly.env')).toContain('MAYFLY_BASE_URL=https://mail.test\n')
+  const records = output
+    .split('\n')
+    .filter((line) => line.includes(' IN ') && !/ IN (?:A|AAAA|PTR) /.test(line))
+  expect(records).toEqual([
+    '*.mail.test. 3600 IN MX 10 mx.mail.test.',
+    '*.mail.test. 3600 IN TXT "v=spf1 -all"',
+  ])
+})
+
 test('what the environment overrides is named', async () => {
   const options = { file: file('mayfly.env'), domain: ['mail.test'], dryRun: true }
   const env = { MAYFLY_BASE_URL: 'https://other.test' }

@@ -121,8 +121,8 @@ export function decideRecipient(
     if (refused) return { refused }
     return fits(session) ? { mailbox: session.id } : { refused: 'full' }
   }
-  if (domain.removed) return { refused: 'foreign' }
-  if (isReservedHost(hostOf(address), domain, ownHosts)) return { refused: 'unknown' }
+  const refused = hostRefusal(address, domain, ownHosts)
+  if (refused) return { refused }
   const fitsShared = (mailbox: MailboxId, level: MailboxUsage, held?: MailboxUsage) => {
     const more = others.filter((other) => other.mailbox === mailbox && other.address !== address)
     const raised = (before: MailboxUsage) => addUsage(before, more.length, stored)
@@ -139,6 +139,16 @@ export function decideRecipient(
   if (!isPoolAddress(local, domain, facts)) return { refused: 'unknown' }
   const hasRoom = fits(facts.poolAddress) && fitsShared(POOL, facts.pool, facts.senderShare?.pool)
   return hasRoom ? { mailbox: POOL } : { refused: 'full' }
+}
+
+/** Why there is no address at this host, except of sessions that are still live. */
+function hostRefusal(
+  address: Address,
+  domain: MailDomain,
+  ownHosts: readonly string[],
+): RecipientRefusal | undefined {
+  if (domain.removed) return 'foreign'
+  return isReservedHost(hostOf(address), domain, ownHosts) ? 'unknown' : undefined
 }
 
 /** Same reply for an expired address as for an unknown one: a stranger must not learn which. */

@@ -7,6 +7,8 @@ import {
 } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 
+export const MAX_SUBDOMAIN = 63
+
 /** The host that a user asks for, one label below a wildcard domain. `ownHosts`: the names of this service. */
 export function parseSubdomain(
   text: string,
@@ -18,7 +20,7 @@ export function parseSubdomain(
   if (!host || wildcardAbove(host) !== domainName(domain)) {
     throw new Problem(
       'invalid_subdomain',
-      'subdomain: use 1 to 63 letters and digits, with hyphens inside.',
+      `subdomain: use 1 to ${MAX_SUBDOMAIN} letters and digits, with hyphens inside.`,
     )
   }
   if (isReservedHost(host, domain, ownHosts)) {
@@ -41,8 +43,3 @@ export function isReservedHost(
 }
 
 const RESERVED_LABELS = new Set(['www', 'mail', 'mx', 'mta-sts', 'autoconfig', 'autodiscover'])
-
-/** A host with addresses of this domain: itself, or one below a wildcard. */
-export function sampleHost({ name, wildcard }: Pick<MailDomain, 'name' | 'wildcard'>): Host {
-  return wildcard ? (`mayfly.${name}` as Host) : name
-}

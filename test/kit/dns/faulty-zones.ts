@@ -42,11 +42,14 @@ listed     |         |                                                 | warning
 })
 export const RIGHT = 'right.test'
 export const BROKEN = 'broken.test'
+/** Has MX and SPF records only; `*.bare.test` has none. */
+export const WILD = '*.wild.test'
 export const FAULTY = DOMAIN_FAULTS.map(({ domain }) => domain)
 
 const HOST_RECORDS = {
   address: 'mx.test. 60 IN A 127.0.0.1',
   ptr: '1.0.0.127.in-addr.arpa. 60 IN PTR mx.test.',
+  wild: '*.wild.test. 60 IN MX 10 mx.test. & *.wild.test. 60 IN TXT "v=spf1 -all"',
   web: 'web.test. 60 IN A 127.0.0.1 & listed.test.dbl.spamhaus.org. 60 IN A 127.0.1.2',
 }
 
