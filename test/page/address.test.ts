@@ -1,7 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { opener, plainMail, row, storedMailboxes, waitForInbox } from '../kit/page/inbox.ts'
 import { OWN_SERVER, openPages } from '../kit/page/pages.ts'
+import { domainName } from '../kit/store/fixture.ts'
 import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages(OWN_SERVER)
@@ -187,6 +189,35 @@ describe('a chosen name', () => {
     }
     expect(codes).toStrictEqual([550, 250, 550])
     await row(page, 'From ann@sender.test').waitFor()
+  })
+
+  test('below a wildcard domain has a chosen or a random subdomain', async () => {
+    const store = await openMailStoreForCli(app().config)
+    const name = domainName('*.wild.test')
+    await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: undefined })
+    const page = await visit('/')
+    await shown(page)
+    const { dialog, name: prefix } = await openForm(page)
+    const subdomain = dialog.getByLabel('Subdomain')
+    expect(await subdomain.count()).toBe(0)
+    await dialog.getByLabel('Domain').selectOption({ label: '@*.wild.test' })
+    await prefix.fill('ann')
+    await subdomain.fill('www')
+    allow({ complaint: /400/ })
+    await press(page, 'Create address')
+    await dialog.getByText('This name is reserved').waitFor()
+    await subdomain.fill('team')
+    await press(page, 'Create address')
+    await address(page).filter({ hasText: 'ann@team.wild.test' }).waitFor()
+    await openForm(page)
+    await dialog.getByLabel('Domain').selectOption({ label: '@*.wild.test' })
+    await prefix.fill('ann')
+    await press(page, 'Create address')
+    await address(page)
+      .filter({ hasText: /^ann@[a-z]+\d{3}\.wild\.test$/ })
+      .waitFor()
+    await store.changeDomain(name, { removed: true })
+    await store.close()
   })
 
   test('is validated while it is typed; one that is taken or reserved is rejected at the name, and another can be tried', async () => {

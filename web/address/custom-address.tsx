@@ -13,7 +13,7 @@ import {
   VERBATIM,
 } from '../site/controls.tsx'
 import { Dialog } from '../site/dialog.tsx'
-import { nameErrorText } from '../site/error-texts.ts'
+import { errorTexts, nameErrorText } from '../site/error-texts.ts'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
@@ -25,11 +25,14 @@ const DAY = 86_400
 const LIFETIMES = [10 * MINUTE, 60 * MINUTE, DAY, 7 * DAY, 30 * DAY]
 
 /** Parameters of the API; `source` stands for several, as a query. */
-type FormValues = Record<'prefix' | 'source' | 'ttl' | 'only_from' | 'max_messages', string>
+type FormValues = Record<
+  'prefix' | 'source' | 'subdomain' | 'ttl' | 'only_from' | 'max_messages',
+  string
+>
 
 /** Shown at this field, or below the form. */
 interface FormError {
-  at: 'prefix' | 'only_from' | 'form'
+  at: 'prefix' | 'subdomain' | 'only_from' | 'form'
   text: string
 }
 
@@ -39,6 +42,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
   const [values, setValues] = useState<FormValues>({
     prefix: '',
     source: '',
+    subdomain: '',
     ttl: String(siteConfig.life),
     only_from: '',
     max_messages: '',
@@ -144,6 +148,15 @@ function AddressFields({ values, domains, error, onChange }: AddressFieldsProps)
           onChoose={(source) => onChange({ source })}
         />
       </Field>
+      {'subdomain' in parametersFrom(values.source) && (
+        <TextField
+          label={t('address_form_subdomain')}
+          hint={t('address_form_subdomain_hint')}
+          value={values.subdomain}
+          error={errorAt('subdomain')}
+          onInput={(subdomain) => onChange({ subdomain })}
+        />
+      )}
       <Field id={`${id}-expiry`} label={t('address_form_expiry')}>
         <Select
           id={`${id}-expiry`}
@@ -174,15 +187,37 @@ function AddressFields({ values, domains, error, onChange }: AddressFieldsProps)
   )
 }
 
-function parametersOf({ source, prefix, only_from: senders, ...values }: FormValues) {
-  const address = Object.fromEntries(new URLSearchParams(source))
-  return { ...values, ...address, prefix: normaliseName(prefix), only_from: senders.trim() }
+const parametersFrom = (source: string): Record<string, string> =>
+  Object.fromEntries(new URLSearchParams(source))
+
+function parametersOf({
+  source,
+  subdomain,
+  prefix,
+  only_from: senders,
+  ...values
+}: FormValues): Record<string, string> {
+  const address = parametersFrom(source)
+  return {
+    ...values,
+    ...address,
+    ...('subdomain' in address && { subdomain: subdomain.trim() }),
+    prefix: normaliseName(prefix),
+    only_from: senders.trim(),
+  }
 }
+
+const subdomainErrorText = errorTexts({
+  reserved_subdomain: 'address_name_reserved',
+  invalid_subdomain: 'address_subdomain_invalid',
+})
 
 function formErrorFrom(cause: unknown): FormError {
   if (cause instanceof TooManyMailboxes) return { at: 'form', text: listFullText() }
-  const text = nameErrorText(cause)
-  if (typeof text === 'string') return { at: 'prefix', text }
+  const name = nameErrorText(cause)
+  if (typeof name === 'string') return { at: 'prefix', text: name }
+  const subdomain = subdomainErrorText(cause)
+  if (typeof subdomain === 'string') return { at: 'subdomain', text: subdomain }
   const isGmail = cause instanceof ApiError && cause.code === 'gmail_unavailable'
   return { at: 'form', text: isGmail ? t('address_gmail') : errorText(cause) }
 }
@@ -216,14 +251,19 @@ function TextField({ label, hint, value, error, autofocus, onInput }: TextFieldP
   )
 }
 
-/** Gmail is listed only if the site has an account; with several, any of them may be chosen. */
+/** A wildcard domain also takes a subdomain. Gmail is listed only if the site has an account; with several, any of them may be chosen. */
 function sourcesOf({ domains, gmail_accounts: accounts }: Domains): Option[] {
   const gmail = (query: string, name: string): Option => [
     query,
     `${t('address_form_gmail')}: ${name}`,
   ]
   return [
-    ...domains.map(({ id, domain }): Option => [`domain_id=${id}`, `@${domain}`]),
+    ...domains.map(
+      ({ id, domain, wildcard }): Option =>
+        wildcard
+          ? [`domain_id=${id}&subdomain=`, `@*.${domain}`]
+          : [`domain_id=${id}`, `@${domain}`],
+    ),
     ...(accounts.length > 1 ? [gmail('gmail_auto=1', t('address_form_gmail_any'))] : []),
     ...accounts.map(({ id, email }) => gmail(`use_gmail=1&gmail_id=${id}`, email)),
   ]

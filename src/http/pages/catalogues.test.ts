@@ -35,6 +35,7 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     'System',
     'Name',
     'Domain',
+    'Subdomain',
     'Domains',
     'Text',
     'Details',

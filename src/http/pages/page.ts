@@ -1,3 +1,4 @@
+import { domainName, sampleHost } from '../../base/address.ts'
 import { unlessUnavailable } from '../../base/jobs/outage.ts'
 import { maxLifetimeSeconds } from '../../mail/rules/session.ts'
 import { sessionDomains } from '../../mail/sessions/domains.ts'
@@ -183,7 +184,8 @@ export function siteFooter({ locale: { t }, config }: Pick<Site, 'locale' | 'con
 export async function siteOf(deps: PageDeps, request: HttpRequest): Promise<Site> {
   // While the store is unreachable, the page itself reports that, and recovers when the store does.
   const [domain] = (await unlessUnavailable(sessionDomains(deps))) ?? []
-  return describeSite(deps, request, siteUrl(deps.baseUrl, request), domain?.name)
+  const host = domain && sampleHost(domainName(domain))
+  return describeSite(deps, request, siteUrl(deps.baseUrl, request), host)
 }
 
 /** For an error, where the store may be unreachable. */

@@ -6,6 +6,7 @@ import { listMail } from '../../../mail/list/check-mail.ts'
 import { scannerForClient } from '../../../mail/read/code-scanner.ts'
 import { MAX_PREFIX } from '../../../mail/rules/prefix.ts'
 import { isMailboxFull, type Session } from '../../../mail/rules/session.ts'
+import { MAX_SUBDOMAIN } from '../../../mail/rules/subdomain.ts'
 import { sendTestMail } from '../../../mail/send-test.ts'
 import { createSession } from '../../../mail/sessions/create-session.ts'
 import { sessionDomains } from '../../../mail/sessions/domains.ts'
@@ -28,6 +29,7 @@ const proof = Type.Optional(Type.String({ description: 'The CSRF token of the fo
 const createInput = Type.Object({
   prefix: Type.Optional(Type.String()),
   domain_id: Type.Optional(Type.Integer({ minimum: 0 })),
+  subdomain: Type.Optional(Type.String()),
 })
 
 const inboxInput = Type.Object({
@@ -137,11 +139,15 @@ function isFromOtherSite({ headers }: HttpRequest): boolean {
   return from === 'cross-site' || from === 'same-site'
 }
 
-/** Problems with the chosen name or domain. */
+/** Problems with the chosen name, domain or subdomain. */
 const NAME_ERRORS: Partial<Record<ProblemCode, Parameters<Locale['t']>[0]>> = {
   address_taken: 'address_name_taken',
   invalid_prefix: 'plain_invalid_name',
   reserved_prefix: 'address_name_reserved',
+  invalid_subdomain: 'address_subdomain_invalid',
+  reserved_subdomain: 'address_name_reserved',
+  // The domain has no subdomains.
+  invalid_parameter: 'plain_subdomain_hint',
   unknown_domain: 'plain_domain_gone',
 }
 
@@ -150,11 +156,11 @@ async function getAddress(
   plain: PlainRequest,
 ): Promise<HttpResponse> {
   const { deps, request, site } = plain
-  const { prefix, domain_id: domainId } = input
+  const { prefix, domain_id: domainId, subdomain } = input
   // One address at a time: the cookie of a second would replace the only token of the first.
   if (await hasLiveSession(plain)) return redirect('/plain?still=1')
   try {
-    const made = await createSession(deps, { prefix, domainId })
+    const made = await createSession(deps, { prefix, domainId, subdomain })
     return redirect('/plain?first=1', sessionCookie(deps.now(), request.secure(), made))
   } catch (error) {
     const reason = error instanceof Problem ? NAME_ERRORS[error.code] : undefined
@@ -165,6 +171,7 @@ async function getAddress(
         reason: site.locale.t(reason),
         prefix: (prefix ?? '').slice(0, MAX_PREFIX),
         domainId,
+        subdomain: (subdomain ?? '').slice(0, MAX_SUBDOMAIN),
       },
     })
   }

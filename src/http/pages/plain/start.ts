@@ -1,4 +1,4 @@
-import type { MailDomain } from '../../../base/address.ts'
+import { domainName, type MailDomain } from '../../../base/address.ts'
 import type { SiteConfig } from '../../../shared/site.ts'
 import type { HttpResponse } from '../../server/response.ts'
 import { html, type Markup } from '../html.ts'
@@ -9,9 +9,15 @@ import { plainPage } from './page.ts'
 interface Start {
   domains: readonly MailDomain[]
   notice?: string | undefined
-  /** The name or domain that was rejected, and why. */
+  /** The name, domain or subdomain that was rejected, and why. */
   rejected?:
-    | { status: number; reason: string; prefix: string; domainId: number | undefined }
+    | {
+        status: number
+        reason: string
+        prefix: string
+        domainId: number | undefined
+        subdomain: string
+      }
     | undefined
   /** A link on another site led here: the browser may have an address but withhold the cookie. */
   isFromOtherSite: boolean
@@ -79,10 +85,18 @@ ${rejected ? html`<p class="fault" id="why" role="alert">${rejected.reason}</p>`
 <input id="prefix" name="prefix" value="${rejected?.prefix ?? ''}" maxlength="64" dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false"${described}></p>
 <p class="field"><label for="domain">${t('address_form_domain')}</label>
 <select id="domain" name="domain_id"><option value="">${t('plain_any_domain')}</option>${domains.map(
-    ({ id, name }) => html`<option value="${id}"${selected(id)}>@${name}</option>`,
+    (domain) =>
+      html`<option value="${domain.id}"${selected(domain.id)}>@${domainName(domain)}</option>`,
   )}</select></p>
 </div>
+${domains.some(({ wildcard }) => wildcard) ? subdomainField(t, rejected?.subdomain ?? '') : html``}
 <p class="soft" id="hint">${t('address_form_name_hint')} ${t('address_form_random')}</p>
 <button class="plain">${t('address_form_submit')}</button>
 </form>`
+}
+
+function subdomainField(t: Locale['t'], value: string): Markup {
+  return html`<p class="field"><label for="subdomain">${t('address_form_subdomain')}</label>
+<input id="subdomain" name="subdomain" value="${value}" maxlength="63" dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="subdomain-hint"></p>
+<p class="soft" id="subdomain-hint">${t('plain_subdomain_hint')}</p>`
 }
