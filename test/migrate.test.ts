@@ -183,7 +183,8 @@ describe('after a move', () => {
         copy,
       )
     expect(await left()).not.toEqual([])
-    const due = { cooldownMs: 86_400_000, poolMs: 3_600_000, operatorMs: 3_600_000 }
+    const hour = 3_600_000
+    const due = { cooldownMs: 86_400_000, poolMs: hour, operatorMs: hour, ownMs: hour }
     const now = new Date(Date.now() + 2 * 86_400_000)
     while (await store.sweep({ now, ...due }));
     expect(await left()).toEqual([])

@@ -1,8 +1,9 @@
+import { type Address, hostOf } from '../base/address.ts'
 import { timeOfId } from '../base/id.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import { MESSAGE_COLUMNS, messages } from './message-store.ts'
 import type { Message } from './rules/message.ts'
-import { type MailboxId, POOL } from './rules/session.ts'
+import { catchAllAddress, type MailboxId, POOL } from './rules/session.ts'
 import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from './store.ts'
 
 /** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
@@ -13,7 +14,7 @@ export const keyMailReads = {
       const [row] = yield* query<KeyVersionRow>(KEY_VERSION, scope)
       return keyVersion({ keyId, pool }, row)
     }
-    const [row] = yield* query<AddressVersionRow>(ADDRESS_VERSION, [...scope, to])
+    const [row] = yield* query<AddressVersionRow>(ADDRESS_VERSION, [...scope, ...addressValues(to)])
     return addressVersion({ pool }, row)
   },
 
@@ -35,7 +36,8 @@ export const keyMailReads = {
 
   *lastExpired({ keyId, pool, to, now }: KeyScope, sinceId: number): Operation<number> {
     const since = timeOfId(sinceId).getTime()
-    const values = [keyId, now.getTime(), since, sinceId, pool ? POOL : 0, to]
+    const addresses = to === undefined ? [null, null] : addressValues(to)
+    const values = [keyId, now.getTime(), since, sinceId, pool ? POOL : 0, ...addresses]
     const [row] = yield* query<{ id: number | null }>(LAST_EXPIRED, values)
     return row?.id ?? 0
   },
@@ -50,22 +52,30 @@ const IN_POOL = `mailbox <= ${POOL}`
 const KEY_VERSION = `select (select version from mail.shared_mailbox where id = ${POOL}) as pool,
   (select version from mail.key_view where key_id = $1) as own,
   (select min(expires_at) from mail.session where ${OWN}) as soonest`
-const ADDRESS_VERSION = `select pool.count, newest, session.id as mailbox, session.version
+const ADDRESS_VERSION = `select pool.count, newest, session.id as mailbox, session.version,
+    catch_all.id as catch_all, catch_all.version as catch_all_version
   from (select cast(count(*) as bigint) as count, max(id) as newest from mail.message
     where ${IN_POOL} and recipient = $3) as pool
-  left join mail.session on session.address = $3 and ${OWN}`
+  left join mail.session on session.address = $3 and ${OWN}
+  left join mail.session as catch_all on catch_all.address = $4 and catch_all.key_id = $1
+    and catch_all.token_hash is not null`
 
 // A session that its owner has ended has no token. One with such a message has expired after that message.
 const LAST_EXPIRED = `select max(id) as id from (
   select max(last_id) as id from mail.session where key_id = $1 and token_hash is not null
-    and expires_at between $3 and $2 and last_id > $4 and (cast($6 as text) is null or address = $6)
+    and expires_at between $3 and $2 and last_id > $4 and (cast($6 as text) is null or address in ($6, $7))
   union all select swept_id from mail.shared_mailbox where id = $5 and swept_id > $4) as expired`
 
 const HEAD_COLUMNS = 'message.id, message.sender_email as "senderEmail", message.subject'
 
-/** The parameters $1 to $3, or $2 without an address. */
+/** The parameters $1 to $4, or $2 without an address. */
 function scopeValues({ keyId, now, to }: KeyScope): Value[] {
-  return [keyId, now.getTime(), ...(to === undefined ? [] : [to])]
+  return [keyId, now.getTime(), ...(to === undefined ? [] : addressValues(to))]
+}
+
+/** An address, and that of the mailbox that has its mail if it has none of its own, at a domain of the key. */
+function addressValues(to: Address): Value[] {
+  return [to, catchAllAddress(hostOf(to))]
 }
 
 function pageOf(
@@ -88,26 +98,31 @@ function listStatement(
   wanted: (parameters: string[]) => { where: string; direction: string; limit: string },
 ): string {
   const { where, direction, limit } = wanted(
-    to === undefined ? ['$3', '$4', '$5'] : ['$4', '$5', '$6'],
+    to === undefined ? ['$3', '$4', '$5'] : ['$5', '$6', '$7'],
   )
-  const [own, shared] =
+  const [shared, ...own] =
     to === undefined
       ? [
+          `mail.message where mailbox = ${POOL}`,
           `mail.message inner join mail.session on session.id = message.mailbox
            where message.key_id = $1 and ${LIVE}`,
-          `mail.message where mailbox = ${POOL}`,
         ]
       : [
+          `mail.message where ${IN_POOL} and recipient = $3`,
           `mail.session inner join mail.message on message.mailbox = session.id
            where session.address = $3 and ${OWN}`,
-          `mail.message where ${IN_POOL} and recipient = $3`,
+          `mail.session inner join mail.message on message.mailbox = session.id
+           where session.address = $4 and ${OWN} and message.recipient = $3
+             and message.permanent is not null`,
         ]
   const part = (from: string) =>
     `select ${columns} from ${from} and ${where} order by message.id ${direction}`
-  if (!pool) return `${part(own)} ${limit}`
+  const parts = pool ? [...own, shared] : own
+  const [only, another] = parts
+  if (only && !another) return `${part(only)} ${limit}`
   // Each part is read in the order of its ids, so that they are merged without sorting.
-  return `select * from (${part(own)}) as own union all select * from (${part(shared)}) as shared
-    order by id ${direction} ${limit}`
+  const merged = parts.map((from, at) => `select * from (${part(from)}) as part${at}`)
+  return `${merged.join(' union all ')} order by id ${direction} ${limit}`
 }
 
 interface KeyVersionRow {
@@ -129,7 +144,7 @@ function keyVersion(
 }
 
 /**
- * What a key may see of one address: its mail in the pool, and the key's session of that address. New mail has a higher id than
+ * What a key may see of one address: its mail in the pool, the key's session of that address, and the catch-all of its domain. New mail has a higher id than
  * all mail before it, so with the same newest id and the same count nothing has changed.
  */
 interface AddressVersionRow {
@@ -137,6 +152,8 @@ interface AddressVersionRow {
   newest: number | null
   mailbox: MailboxId | null
   version: number | null
+  catch_all: MailboxId | null
+  catch_all_version: number | null
 }
 
 function addressVersion(
@@ -144,9 +161,11 @@ function addressVersion(
   row: AddressVersionRow | undefined,
 ): string {
   if (!row) throw new Error('the version query returned no row')
-  const { count, newest, mailbox, version } = row
+  const { count, newest, mailbox, version, catch_all: rest, catch_all_version: restVersion } = row
   const shared = pool && newest !== null ? `a${base36(newest)}.${base36(count)}` : ''
-  return mailbox === null ? shared : `${shared}s${base36(mailbox)}.${base36(version ?? 0)}`
+  const session = mailbox === null ? '' : `s${base36(mailbox)}.${base36(version ?? 0)}`
+  const catchAll = rest === null ? '' : `c${base36(rest)}.${base36(restVersion ?? 0)}`
+  return `${shared}${session}${catchAll}`
 }
 
 function base36(value: number): string {

@@ -1,16 +1,28 @@
 import { type Operation, query } from '../base/operation.ts'
-import type { Session } from './rules/session.ts'
+import { PERMANENT, type Session } from './rules/session.ts'
 import type { KeySession, KeySessionPage, RolledToken } from './store.ts'
 import { LIVE, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 // Sessions that were created with a key, for its holder.
 
+// That of mail without another session is none of its holder's.
+const NO_CATCH_ALL = `substr(address, 1, 1) <> '@'`
+const PERMANENT_ONLY = `and own_domain is not null and expires_at = ${PERMANENT.getTime()}`
+
 export const keySessionReads = {
-  *listKeySessions({ keyId, now, beforeId, limit }: KeySessionPage): Operation<Session[]> {
+  *listKeySessions({
+    keyId,
+    now,
+    beforeId,
+    limit,
+    permanent = false,
+  }: KeySessionPage): Operation<Session[]> {
+    const from = beforeId ?? Number.MAX_SAFE_INTEGER
     const rows = yield* query<SessionRow>(
       `select ${SESSION_COLUMNS} from mail.session where key_id = $2 and id < $3 and ${LIVE}
+         and ${NO_CATCH_ALL} ${permanent ? PERMANENT_ONLY : ''}
        order by id desc limit $4`,
-      [now.getTime(), keyId, beforeId ?? Number.MAX_SAFE_INTEGER, limit],
+      [now.getTime(), keyId, from, limit],
     )
     return rows.map(sessionOf)
   },

@@ -4,6 +4,7 @@ export interface LevelStore extends AsyncMethods<ReturnType<typeof levelReads>> 
 
 /** Levels of the whole installation. */
 export interface StoreLevels {
+  /** Without the catch-alls of key holders' domains. */
   liveSessions: number
   /** On SQLite, of mail.db without what deleted mail has left free. On PostgreSQL, of the whole database with it. */
   storedBytes: number
@@ -16,8 +17,9 @@ export function levelReads(bytes: string) {
   return {
     *readStoreLevels(now: Date): Operation<StoreLevels> {
       const [live] = yield* query<{ sessions: number }>(
-        `select cast(count(*) as bigint) as sessions from mail.session
-         where cleared = false and expires_at > $1`,
+        `select cast(count(*) as bigint)
+           - (select count(*) from mail.own_domain where state <> 'pending') as sessions
+         from mail.session where cleared = false and expires_at > $1`,
         [now.getTime()],
       )
       const [due] = yield* query<{ oldest: number | null }>(

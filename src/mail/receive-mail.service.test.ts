@@ -19,6 +19,7 @@ import { keyedTopic, type MailboxId, OPERATOR, POOL, type Topic } from './rules/
 const LIMITS = {
   mailbox: { maxMessages: 5, maxBytes: 10_000 },
   poolMaxBytes: 20_000,
+  ownMaxBytes: 20_000,
   maxMailBytes: 1_000,
 }
 

@@ -17,6 +17,7 @@ import {
   decideRecipient,
   type ReceiveLimits,
   type Recipient,
+  type RecipientFacts,
   type RecipientRefusal,
 } from './rules/recipient.ts'
 import { keyedTopic, POOL, type Topic } from './rules/session.ts'
@@ -58,10 +59,21 @@ function decide(
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others, ownHosts })
     if (!('refused' in found)) return { address, ...found }
-    const { session } = facts
-    if (!session || found.refused !== 'limit_reached') return found
-    return store.countRefused(session.id).then(() => found)
+    return countRefusal(store, facts, found)
   })
+}
+
+/** For those who are shown how many mails were refused: the owner of the session, and of the domain. */
+function countRefusal<Refusal extends { refused: RecipientRefusal }>(
+  store: MailStore,
+  { session, domain }: RecipientFacts,
+  found: Refusal,
+): Awaitable<Refusal> {
+  const counts = [
+    ...(session && found.refused === 'limit_reached' ? [store.countRefused(session.id)] : []),
+    ...(domain?.owner === undefined ? [] : [store.countOwnRefused(domain.name)]),
+  ]
+  return counts.length === 0 ? found : Promise.all(counts).then(() => found)
 }
 
 async function acceptInvalidAddress(

@@ -1,3 +1,4 @@
+import { type Host, hostOf } from '../base/address.ts'
 import { idBounds } from '../base/id.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import { type AddressRules, NO_RULES } from '../shared/address-rules.ts'
@@ -17,12 +18,14 @@ interface SessionEngine {
   keepRaws(session: SessionRow, expiresAt: Date, now: Date): Operation<void>
 }
 
-/** Nothing if the address, the token or the drawn id exists. */
+/** Nothing if the address, the token or the drawn id exists, or if a key holds the host $14 and the session is not for its domain. */
 export const INSERT_SESSION = `insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
     expires_at, last_id, only_from, max_messages, label, own_domain)
   select greatest(coalesce((select max(id) from mail.session), 0) + $1, $2), $3, $4, $5, cast($6 as integer),
-    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12, $13
-  where true on conflict do nothing returning ${SESSION_COLUMNS}`
+    cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12, cast($13 as text)
+  where ($13 is not null or not exists (
+    select 1 from mail.mail_domain where name = $14 and owner is not null))
+  on conflict do nothing returning ${SESSION_COLUMNS}`
 
 /** To create, extend and revive sessions. Each is one transaction, but addSession needs none. */
 export function sessionWrites({ hmac, random, insertSession, keepRaws }: SessionEngine) {
@@ -36,7 +39,8 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
       [
         ...[step, least, address, tokenHash, keyId, accountId],
         ...[createdAt.getTime(), expiresAt.getTime(), lastId],
-        ...[...ruleValues(session.rules ?? NO_RULES), session.label, session.ownDomain],
+        ...[...ruleValues(session.rules ?? NO_RULES), session.label],
+        ...[session.ownDomain, hostOf(address)],
       ],
       hmac.of(address),
     )
@@ -49,27 +53,29 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
       return (yield* isNewAddressFree(session)) ? yield* insert(session) : undefined
     },
 
-    /** For an address that has or had a session: it is free after its cool-down. */
+    /**
+     * For an address that has or had a session: it is free after its cool-down. And for one at a domain that a key holds, which
+     * may change hands meanwhile.
+     */
     *takeOverAddress(session: NewSession): Operation<Session | undefined> {
-      const { address, createdAt, cooldownMs } = session
+      if (!(yield* isAllowedAt(hostOf(session.address), session))) return undefined
       // During the cool-down it is only read: no lock delays the mail of its session, no commit waits for the disk.
       const [holder] = yield* query<SessionRow>(
         `select ${SESSION_COLUMNS} from mail.session where address = $1`,
-        [address],
+        [session.address],
       )
-      const isHeld = holder
-        ? isWithinCooldown(spanOf(holder), createdAt, cooldownMs)
-        : !(yield* isNewAddressFree(session))
-      if (isHeld) return undefined
+      const isFree = holder ? isFreeAgain(holder, session) : yield* isNewAddressFree(session)
+      if (!isFree) return undefined
       if (holder) yield* releaseAddress(holder)
       return required(yield* insert(session))
     },
 
     /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
     *reviveSession(revival: Revival): Operation<Session | undefined> {
+      if (!(yield* isAllowedAt(revival.ownDomain, revival))) return undefined
       const row = yield* lockSession(revival.mailbox, revival.tokenHash)
       const session = row && revivedSession(row, revival)
-      if (!session) return undefined
+      if (!session || session.ownDomain !== revival.ownDomain) return undefined
       yield* releaseAddress(row)
       // Ids continue from the old mailbox, so that a client's since_id stays valid even if the clock has stepped back.
       return required(yield* insert(session, row.last_id))
@@ -128,15 +134,41 @@ export const sessionEnds = {
   },
 }
 
-/** Whether an address without a session is free: while the ledger is unknown, only a random one. */
-function* isNewAddressFree({ isRandom = false }: NewSession): Operation<boolean> {
-  if (isRandom) return true
+/**
+ * Whether a session may be at this host: at a domain that a key holds only one of that key, and none while it is suspended. This
+ * stays so until the commit: who takes the domain over locks it, too, and ends the sessions that were created before.
+ */
+function* isAllowedAt(
+  host: Host | undefined,
+  { ownDomain, keyId }: Pick<Revival, 'ownDomain' | 'keyId'>,
+): Operation<boolean> {
+  if (host === undefined) return true
+  const [held] = yield* query<{ owner: string; active: boolean | number }>(
+    'select owner, active from mail.mail_domain where name = $1 and owner is not null for no key update',
+    [host],
+  )
+  if (!held) return ownDomain === undefined
+  return ownDomain === host && held.owner === keyId && Boolean(held.active)
+}
+
+/** Whether an address without a session is free: while the ledger is unknown, only a random one, or one at a key's own domain. */
+function* isNewAddressFree({ isRandom = false, ownDomain }: NewSession): Operation<boolean> {
+  if (isRandom || ownDomain !== undefined) return true
   const [row] = yield* query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
   return assignedLedger(row).unknownUntil === undefined
 }
 
 function ruleValues({ onlyFrom, maxMessages }: AddressRules): Value[] {
   return [onlyFrom.length === 0 ? null : onlyFrom.join(), maxMessages]
+}
+
+function isFreeAgain(
+  holder: SessionRow,
+  { createdAt, cooldownMs, keyId, ownDomain }: NewSession,
+): boolean {
+  // At its own domain, a key need not wait for an address that it has ended.
+  const isTheirs = ownDomain !== undefined && holder.key_id === keyId
+  return !isWithinCooldown(spanOf(holder), createdAt, isTheirs ? 0 : cooldownMs)
 }
 
 /** Undefined if it no longer has this token: it may have been replaced since the request found the session by it. */
@@ -185,8 +217,9 @@ function revivedSession(
   const { address, token_hash: tokenHash } = row
   if (!address || !tokenHash) return undefined
   if (isLive(spanOf(row), now) || !isWithinCooldown(spanOf(row), now, cooldownMs)) return undefined
-  const { keyId, accountId, rules, label } = sessionOf(row)
-  return { address, tokenHash, keyId, accountId, createdAt: now, expiresAt, rules, label }
+  const { keyId, accountId, rules, ownDomain, label } = sessionOf(row)
+  const kept = { keyId, accountId, rules, ownDomain, label }
+  return { address, tokenHash, createdAt: now, expiresAt, ...kept }
 }
 
 function spanOf(row: SessionRow): { expiresAt: Date } {

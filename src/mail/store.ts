@@ -38,6 +38,8 @@ export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
   ): Promise<Session | undefined>
   /** Counts a mail that the rules of the session refused at RCPT; addMail counts those after DATA. */
   countRefused(mailbox: MailboxId): Promise<void>
+  /** Counts a mail refused at RCPT for a domain that a key holds; addMail counts those taken. */
+  countOwnRefused(name: Host): Promise<void>
   /** Changes what its owner may choose. Undefined if no live session has this token. */
   updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
@@ -163,6 +165,8 @@ export interface KeySessionPage {
   /** Only sessions with a smaller id; undefined: from the newest. */
   beforeId: number | undefined
   limit: number
+  /** Only those without an end. */
+  permanent?: boolean
 }
 
 /** The live session at an address, if it was created with this key. */
@@ -177,10 +181,12 @@ export interface RolledToken extends KeySession {
   tokenHash: string
 }
 
-export interface Revival {
+export interface Revival extends Pick<NewSession, 'ownDomain'> {
   mailbox: MailboxId
   /** Of the token that revives it: nothing happens if it has been replaced. */
   tokenHash?: string
+  /** Of the session, if it is at a domain of that key. */
+  keyId?: string | undefined
   now: Date
   expiresAt: Date
   cooldownMs: number
@@ -252,6 +258,8 @@ export interface SweepOptions {
   cooldownMs: number
   poolMs: number
   operatorMs: number
+  /** How long mail of permanent mailboxes is kept. */
+  ownMs: number
   /** Whether the pool is off: then the ledger is not needed. */
   poolOff?: boolean
 }

@@ -17,7 +17,7 @@ const GRACE_MS = 60_000
 
 /** The parts of one small step of the sweep. Each may be a transaction of its own, and returns true if there may be more to do. */
 export function sweepSteps(
-  { now, cooldownMs, poolMs, operatorMs, poolOff = false }: SweepOptions,
+  { now, cooldownMs, poolMs, operatorMs, ownMs, poolOff = false }: SweepOptions,
   { hmac, releaseRaws }: { hmac: LedgerHmac; releaseRaws: ReleaseRaws },
 ): Operation<boolean>[] {
   const before = (ms: number) => now.getTime() - ms
@@ -27,6 +27,7 @@ export function sweepSteps(
     deleteAfterCooldown(before(cooldownMs), release),
     expireShared(POOL, { now, until: before(poolMs) }, release),
     expireShared(OPERATOR, { now, until: before(operatorMs) }, release),
+    expirePermanent(before(ownMs), release),
     endUnknownLedger(now),
     ...(poolOff ? [pruneLedger(hmac)] : []),
   ]
@@ -62,9 +63,6 @@ function* clearEnded(until: number, releaseRaws: ReleaseRaws): Operation<boolean
     fitting = [first.id]
   }
   const rawIds = yield* deleteMail(fitting)
-  yield* query('delete from mail.session where id = any($1::bigint[]) and address is null', [
-    fitting,
-  ])
   // A version in an update of SQLite is a change of what the key sees, whatever its value.
   yield* query(
     `update mail.session set version = version + 1, count = 0, bytes = 0, cleared = true
@@ -75,12 +73,18 @@ function* clearEnded(until: number, releaseRaws: ReleaseRaws): Operation<boolean
     'update mail.session set cleared = true where id = any($1::bigint[]) and cleared = false',
     [fitting],
   )
+  // After their mail is subtracted from what their key holds.
+  yield* query('delete from mail.session where id = any($1::bigint[]) and address is null', [
+    fitting,
+  ])
   // All at once, so that they are locked in the same order as by an extension.
   yield* releaseRaws(rawIds)
   return fitting.length < ended.length || ended.length === SESSIONS_PER_STEP
 }
 
-function asManyAsFit(ended: readonly EndedSession[]): readonly EndedSession[] {
+function asManyAsFit<Part extends { count: number; bytes: number }>(
+  ended: readonly Part[],
+): readonly Part[] {
   let messages = 0
   let bytes = 0
   const over = ended.findIndex((session) => {
@@ -147,6 +151,24 @@ function* expireShared(
     [mailbox, last],
   )
   return due.length === MESSAGES_PER_STEP
+}
+
+/** Deletes mail of permanent mailboxes that was received until a time: in one step, that of one of them. */
+function* expirePermanent(until: number, releaseRaws: ReleaseRaws): Operation<boolean> {
+  const due = yield* query<{ mailbox: MailboxId; id: number; size: number }>(
+    `select mailbox, id, size from mail.message where permanent is not null and received_at <= $1
+     order by received_at limit ${MESSAGES_PER_STEP}`,
+    [until],
+  )
+  const [first] = due
+  if (!first) return false
+  const theirs = due
+    .filter(({ mailbox }) => mailbox === first.mailbox)
+    .map(({ id, size }) => ({ id, count: 1, bytes: size }))
+  const fitting = asManyAsFit(theirs)
+  const ids = fitting.length === 0 ? [first.id] : fitting.map(({ id }) => id)
+  yield* removeMessages(first.mailbox, ids, releaseRaws)
+  return ids.length < due.length || due.length === MESSAGES_PER_STEP
 }
 
 // There is no index on the time: this is how much a step reads at most.

@@ -148,6 +148,7 @@ export function receiveLimits(config: Config): ReceiveLimits {
   return {
     mailbox: { maxMessages, maxBytes },
     poolMaxBytes: config.pool.maxBytes,
+    ownMaxBytes: config.ownDomains.maxBytes,
     maxMailBytes: config.smtp.maxBytes,
   }
 }

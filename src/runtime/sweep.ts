@@ -25,6 +25,7 @@ export function startSweep({ config, store, shop, now, log }: SweepDeps) {
     cooldownMs: config.sessions.cooldownMs,
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
+    ownMs: config.ownDomains.mailTtlMs,
     poolOff: config.poolAccess === 'off',
   }
   // A database server has a clock of its own.

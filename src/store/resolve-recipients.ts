@@ -38,7 +38,7 @@ export function resolveRecipients(
     const isSame = facts.session === undefined || facts.session.id === mailbox
     const found = decideRecipient(address, facts, context)
     if ('mailbox' in found) {
-      if (found.mailbox === mailbox) taken.push({ address, mailbox, keyId })
+      if (found.mailbox === mailbox) taken.push({ address, ...found, keyId })
     } else if (found.refused === 'full') return 'full'
     else if (isSame) refusals.push({ mailbox, reason: found.refused })
   }
@@ -80,6 +80,21 @@ export function sessionFacts(row: RecipientRow): FoundRecipient | undefined {
     session: owned ? session : undefined,
     keyId: row.key_id ?? undefined,
     inLedger: true,
+  }
+}
+
+/** The facts about an address at the domain of a key holder. `catchAll`: only if the address has no session, live or ended. */
+export function ownFacts(
+  row: RecipientRow,
+  { bytes, catchAll }: { bytes: number | undefined; catchAll: RecipientRow | undefined },
+): FoundRecipient {
+  const theirs = (one: RecipientRow | undefined) =>
+    one && one.mailbox !== null && one.owned && one.key_id === row.owner ? one : undefined
+  return {
+    ...(sessionFacts(theirs(row) ?? { ...row, mailbox: null }) ?? UNKNOWN_RECIPIENT),
+    domain: domainOf(row),
+    keyId: row.owner ?? undefined,
+    own: { bytes: bytes ?? 0, catchAll: theirs(catchAll)?.mailbox },
   }
 }
 

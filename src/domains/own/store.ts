@@ -242,7 +242,7 @@ function* addCatchAll(name: Host, keyId: string, now: Date): Operation<void> {
     const { step, least } = idBounds(now, Math.random())
     const added = yield* query(INSERT_SESSION, [
       ...[step, least, address, address, keyId, null],
-      ...[now.getTime(), PERMANENT.getTime(), 0, null, null, null, name],
+      ...[now.getTime(), PERMANENT.getTime(), 0, null, null, null, name, name],
     ])
     if (added.length > 0) return
   }

@@ -21,6 +21,7 @@ beforeAll(async () => {
   opened = await openSqliteTestMail({
     mailbox: { maxMessages: 1_000_000, maxBytes: 100_000_000 },
     poolMaxBytes: 1_000_000_000,
+    ownMaxBytes: 1_000_000_000,
     maxMailBytes: 1_000,
   })
   const [address, name] = [parseAddress('any@pool.test'), parseHost('pool.test')]

@@ -18,6 +18,7 @@ import { listEmails as listFor } from './list-emails.ts'
 const ROOM = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
   poolMaxBytes: 1e9,
+  ownMaxBytes: 1e9,
   maxMailBytes: 1e7,
 }
 

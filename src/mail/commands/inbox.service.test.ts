@@ -146,6 +146,7 @@ beforeEach(async () => {
   mail = await openSqliteTestMail({
     mailbox: { maxMessages: 50, maxBytes: 100_000 },
     poolMaxBytes: 1000,
+    ownMaxBytes: 1000,
     maxMailBytes: 1000,
   })
   lines = []

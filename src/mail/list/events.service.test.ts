@@ -38,6 +38,7 @@ beforeEach(async () => {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages: 100, maxBytes: 100_000 },
     poolMaxBytes: 100_000,
+    ownMaxBytes: 100_000,
     maxMailBytes: 10_000,
   })
   const bus = openMemoryBus(randomUUID(), makeWaiterCounts())

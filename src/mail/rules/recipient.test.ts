@@ -15,6 +15,7 @@ const now = new Date('2026-03-01T12:00:00.000Z')
 const limits = {
   mailbox: { maxMessages: 10, maxBytes: 1000 },
   poolMaxBytes: 5000,
+  ownMaxBytes: 5000,
   maxMailBytes: 100,
 }
 const empty = { count: 0, bytes: 0 }

@@ -7,7 +7,14 @@ import {
 } from '../../shared/address-rules.ts'
 import type { LedgerState } from './ledger.ts'
 import { isOperatorLocalPart, isReservedLocalPart } from './prefix.ts'
-import { isLive, type MailboxId, type MailboxLimits, OPERATOR, POOL } from './session.ts'
+import {
+  isLive,
+  isPermanent,
+  type MailboxId,
+  type MailboxLimits,
+  OPERATOR,
+  POOL,
+} from './session.ts'
 import { isReservedHost } from './subdomain.ts'
 
 /** What a mailbox holds. */
@@ -31,12 +38,23 @@ export interface RecipientFacts {
   operator: MailboxUsage
   /** The sender's share of each, in the same way; undefined if the sender is exempt. */
   senderShare: { pool: MailboxUsage; operator: MailboxUsage } | undefined
+  /** If a key holds the domain; the session is then one of that key. */
+  own?: OwnFacts
+}
+
+export interface OwnFacts {
+  /** Bytes of all mail at the domains of the key. */
+  bytes: number
+  /** The mailbox of mail to addresses without a session; undefined if this one has a session, live or in its cool-down. */
+  catchAll: MailboxId | undefined
 }
 
 export interface ReceiveLimits {
   /** Limits of one session, one pool address, and the operator's mailbox. */
   mailbox: MailboxLimits
   poolMaxBytes: number
+  /** Of all mail at the domains of a key. */
+  ownMaxBytes: number
   /** Largest mail accepted; a sender's share always fits one. */
   maxMailBytes: number
 }
@@ -45,6 +63,8 @@ export interface ReceiveLimits {
 export interface Recipient {
   address: Address
   mailbox: MailboxId
+  /** At the domain of a key holder. */
+  own?: { owner: string; permanent: boolean }
 }
 
 /** Found by the exact alias that a fetched mail names. */
@@ -108,14 +128,26 @@ interface DecisionContext {
 export function decideRecipient(
   address: Address,
   facts: RecipientFacts,
+  context: DecisionContext,
+): RecipientDecision {
+  const { domain } = facts
+  if (!domain) return { refused: 'foreign' }
+  const { owner } = domain
+  return owner === undefined
+    ? decideOperators(address, { ...facts, domain }, context)
+    : decideOwn(address, { ...facts, domain, owner }, context)
+}
+
+/** At a domain of the operator. */
+function decideOperators(
+  address: Address,
+  facts: RecipientFacts & { domain: MailDomain },
   { limits, now, size, stored = size, from, others = [], ownHosts = [] }: DecisionContext,
 ): RecipientDecision {
   const fits = (level: MailboxUsage) => fitsMailbox(level, limits.mailbox, size)
   const { domain, session } = facts
   const local = localOf(address)
 
-  if (!domain) return { refused: 'foreign' }
-  if (domain.owner !== undefined) return { refused: 'unknown' }
   if (session && isLive(session, now)) {
     const refused = ruleRefusal(session, from)
     if (refused) return { refused }
@@ -149,6 +181,27 @@ function hostRefusal(
 ): RecipientRefusal | undefined {
   if (domain.removed) return 'foreign'
   return isReservedHost(hostOf(address), domain, ownHosts) ? 'unknown' : undefined
+}
+
+/**
+ * At the domain of a key holder: no address is the operator's, and none gets into the pool, whatever the ledger says. Without a
+ * session, mail is refused while the address cools down.
+ */
+function decideOwn(
+  address: Address,
+  { session, own, domain, owner }: RecipientFacts & { domain: MailDomain; owner: string },
+  { limits, now, size, from, others = [] }: DecisionContext,
+): RecipientDecision {
+  const live = session && isLive(session, now) ? session : undefined
+  const mailbox = live?.id ?? (domain.reader ? own?.catchAll : undefined)
+  if (!domain.active || !own || mailbox === undefined) return { refused: 'unknown' }
+  const refused = live && ruleRefusal(live, from)
+  if (refused) return { refused }
+  const more = others.filter((one) => one.own?.owner === owner && one.address !== address)
+  const { bytes } = addUsage({ count: 0, bytes: own.bytes }, more.length + 1, size)
+  const hasRoom = bytes <= limits.ownMaxBytes && (!live || fitsMailbox(live, limits.mailbox, size))
+  const permanent = !live || isPermanent(live)
+  return hasRoom ? { mailbox, own: { owner, permanent } } : { refused: 'full' }
 }
 
 /** Same reply for an expired address as for an unknown one: a stranger must not learn which. */

@@ -20,6 +20,7 @@ import type { MailStore } from '../store.ts'
 const STORE_LIMITS = {
   mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
   poolMaxBytes: 1_000_000,
+  ownMaxBytes: 1_000_000,
   maxMailBytes: 1_000_000,
 }
 

@@ -16,6 +16,8 @@ import { messagesContract } from './messages.contract.ts'
 import { operatorContract } from './operator.contract.ts'
 import { ordersContract } from './orders.contract.ts'
 import { ownDomainsContract } from './own-domains.contract.ts'
+import { ownMailContract } from './own-mail.contract.ts'
+import { ownSessionsContract } from './own-sessions.contract.ts'
 import { recipientsContract } from './recipients.contract.ts'
 import { rulesContract } from './rules.contract.ts'
 import { seriesContract } from './series.contract.ts'
@@ -45,6 +47,8 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   recipients: ({ mail }) => recipientsContract(mail),
   'wildcard domains': ({ mail }) => wildcardsContract(mail),
   'domains of keys': ({ mail }) => ownDomainsContract(mail),
+  'mail at domains of keys': ({ mail }) => ownMailContract(mail),
+  'sessions at domains of keys': ({ mail }) => ownSessionsContract(mail),
   'rules of an address': ({ mail }) => rulesContract(mail),
   shares: ({ shares, runs }) => sharesContract(shares, runs),
   accounts: ({ mail }) => accountsContract(mail),

@@ -35,6 +35,7 @@ export const UNKNOWN_MS = 20 * DAY + COOLDOWN
 const RECEIVE_LIMITS = {
   mailbox: { maxMessages: 5, maxBytes: 10_000 },
   poolMaxBytes: 20_000,
+  ownMaxBytes: 20_000,
   maxMailBytes: 1_000,
 }
 

@@ -1,35 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   at,
   DAY,
   domainName,
-  type Fixture,
   HOUR,
   host,
   type OpenMailStore,
-  openFixture,
   START,
 } from '../../../test/kit/store/fixture.ts'
+import { claimId, ownFixture } from './own-fixture.ts'
 
 /** Claims of keys to domains: who holds one. */
 export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
-  let fixture: Fixture
-  beforeEach(async () => {
-    fixture = await openFixture(await open())
-  })
-  afterEach(() => fixture.close())
-
-  const claim = (keyId: string, name = 'own.test', more: { max?: number; createdAt?: Date } = {}) =>
-    fixture.store.addOwnDomain(
-      {
-        ...{ id: `dom_${keyId}_${name}`, keyId, name: host(name), token: `token of ${keyId}` },
-        createdAt: more.createdAt ?? START,
-      },
-      more.max ?? 5,
-    )
-  const activate = (keyId: string, replaces?: string, store = fixture.store) =>
-    store.activateOwnDomain({ id: `dom_${keyId}_own.test`, keyId, now: START, replaces })
-  const holder = async () => (await fixture.other.findDomainHolder(host('own.test')))?.keyId
+  const { shared, claim, activate } = ownFixture(open)
+  const holder = async () => (await shared.fixture.other.findDomainHolder(host('own.test')))?.keyId
 
   describe('a claim', () => {
     test('is pending, and is that of its key', async () => {
@@ -40,7 +24,7 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
         ...{ checkedAt: undefined, missingSince: undefined, lapsedSince: undefined },
         ...{ catchAll: true, taken: 0, refused: 0 },
       })
-      const { other } = fixture
+      const { other } = shared.fixture
       expect(await other.findOwnDomain('dom_k1_own.test')).toStrictEqual(added)
       expect(await other.findOwnDomain('dom_k1_own.test', 'k1')).toStrictEqual(added)
       expect(await other.findOwnDomain('dom_k1_own.test', 'k2')).toBeUndefined()
@@ -55,14 +39,14 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       expect(await claim('k1', 'c.test', { max: 2 })).toBe('limit')
       const names = (claims: { name: string; keyId: string }[]) =>
         claims.map(({ keyId, name }) => `${keyId} ${name}`)
-      expect(names(await fixture.other.listOwnDomains('k1'))).toStrictEqual([
+      expect(names(await shared.fixture.other.listOwnDomains('k1'))).toStrictEqual([
         'k1 b.test',
         'k1 a.test',
       ])
-      const first = await fixture.other.listAllOwnDomains({ limit: 2 })
+      const first = await shared.fixture.other.listAllOwnDomains({ limit: 2 })
       expect(names(first)).toStrictEqual(['k1 a.test', 'k1 b.test'])
       const [before] = first.slice(-1)
-      const rest = await fixture.other.listAllOwnDomains({ limit: 2, before })
+      const rest = await shared.fixture.other.listAllOwnDomains({ limit: 2, before })
       expect(names(rest)).toStrictEqual(['k2 a.test'])
     })
 
@@ -76,11 +60,11 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       'to a domain of the operator, or below one, is refused: %s',
       async (name) => {
         const wildcard = domainName('*.wild.test')
-        await fixture.store.addDomain({
+        await shared.fixture.store.addDomain({
           ...{ name: wildcard, sessions: true, reader: false, ttlSeconds: undefined },
         })
         expect(await claim('k1', name)).toBe('reserved')
-        expect(await fixture.store.listOwnDomains('k1')).toStrictEqual([])
+        expect(await shared.fixture.store.listOwnDomains('k1')).toStrictEqual([])
       },
     )
 
@@ -93,25 +77,28 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
     test('holds its name: the domain is not listed, and the operator can neither add nor change it', async () => {
       await claim('k1')
       expect(await activate('k1')).toStrictEqual({ outcome: 'active', ended: [] })
-      expect(await fixture.other.findOwnDomain('dom_k1_own.test')).toMatchObject({
+      expect(await shared.fixture.other.findOwnDomain('dom_k1_own.test')).toMatchObject({
         ...{ state: 'active', verifiedAt: START, checkedAt: START },
       })
-      const own = await fixture.other.findDomain(host('own.test'))
+      const own = await shared.fixture.other.findDomain(host('own.test'))
       expect(own).toMatchObject({ owner: 'k1', active: true, sessions: false, reader: true })
-      const listed = await fixture.other.listDomains()
+      const listed = await shared.fixture.other.listDomains()
       expect(listed.map(({ name }) => name)).toStrictEqual(['box.test', 'pool.test'])
       const name = host('own.test')
       const added = { name, sessions: true, reader: true, ttlSeconds: undefined }
-      expect(await fixture.store.addDomain(added)).toBeUndefined()
-      expect(await fixture.store.changeDomain(name, { sessions: true })).toBeUndefined()
-      expect(await fixture.other.findDomain(name)).toStrictEqual(own)
+      expect(await shared.fixture.store.addDomain(added)).toBeUndefined()
+      expect(await shared.fixture.store.changeDomain(name, { sessions: true })).toBeUndefined()
+      expect(await shared.fixture.other.findDomain(name)).toStrictEqual(own)
     })
 
     test('of two keys, only the first holds the name', async () => {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')
       expect(await activate('k2')).toStrictEqual({ outcome: 'held', ended: [] })
-      expect(await activate('k2', 'dom_k3_own.test')).toStrictEqual({ outcome: 'held', ended: [] })
+      expect(await activate('k2', { replaces: 'dom_k3_own.test' })).toStrictEqual({
+        outcome: 'held',
+        ended: [],
+      })
       expect(await holder()).toBe('k1')
       expect(await activate('k1')).toStrictEqual({ outcome: 'active', ended: [] })
     })
@@ -119,26 +106,33 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
     test('is not that of a key that did not make it', async () => {
       await claim('k1')
       const foreign = { id: 'dom_k1_own.test', keyId: 'k2', now: START }
-      expect(await fixture.store.activateOwnDomain(foreign)).toMatchObject({ outcome: 'not_found' })
+      expect(await shared.fixture.store.activateOwnDomain(foreign)).toMatchObject({
+        outcome: 'not_found',
+      })
       expect(await holder()).toBeUndefined()
     })
 
     test('cannot hold a name that the operator has added since', async () => {
       await claim('k1')
       const name = host('own.test')
-      await fixture.store.addDomain({ name, sessions: true, reader: true, ttlSeconds: undefined })
+      await shared.fixture.store.addDomain({
+        name,
+        sessions: true,
+        reader: true,
+        ttlSeconds: undefined,
+      })
       expect(await activate('k1')).toStrictEqual({ outcome: 'reserved', ended: [] })
-      expect((await fixture.other.findDomain(name))?.owner).toBeUndefined()
+      expect((await shared.fixture.other.findDomain(name))?.owner).toBeUndefined()
     })
 
     test('is taken over by the claim that replaces it, and is then pending again', async () => {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')
-      const { outcome } = await activate('k2', 'dom_k1_own.test')
+      const { outcome } = await activate('k2', { replaces: claimId('k1') })
       expect(outcome).toBe('active')
       expect(await holder()).toBe('k2')
-      expect((await fixture.other.findDomain(host('own.test')))?.owner).toBe('k2')
-      expect(await fixture.other.findOwnDomain('dom_k1_own.test')).toMatchObject({
+      expect((await shared.fixture.other.findDomain(host('own.test')))?.owner).toBe('k2')
+      expect(await shared.fixture.other.findOwnDomain('dom_k1_own.test')).toMatchObject({
         ...{ state: 'pending', reason: 'taken_over', verifiedAt: undefined },
       })
     })
@@ -147,9 +141,9 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')
       const change = (id: string, what: object, keyId?: string) =>
-        fixture.store.changeOwnDomain(id, what, keyId)
+        shared.fixture.store.changeOwnDomain(id, what, keyId)
       const domain = async () => {
-        const found = await fixture.other.findDomain(host('own.test'))
+        const found = await shared.fixture.other.findDomain(host('own.test'))
         return [found?.active, found?.reader]
       }
       const suspension = { state: 'suspended', reason: 'record_missing', missingSince: at(-HOUR) }
@@ -172,14 +166,18 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
     test('is deleted with its domain, which then is free for all', async () => {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')
-      expect(await fixture.store.deleteOwnDomain('dom_k1_own.test', 'k2', START)).toBeUndefined()
-      expect(await fixture.store.deleteOwnDomain('dom_k1_own.test', 'k1', START)).toHaveLength(1)
-      expect(await fixture.other.findDomain(host('own.test'))).toBeUndefined()
-      expect(await fixture.other.listOwnDomains('k1')).toStrictEqual([])
+      expect(
+        await shared.fixture.store.deleteOwnDomain('dom_k1_own.test', 'k2', START),
+      ).toBeUndefined()
+      expect(
+        await shared.fixture.store.deleteOwnDomain('dom_k1_own.test', 'k1', START),
+      ).toHaveLength(1)
+      expect(await shared.fixture.other.findDomain(host('own.test'))).toBeUndefined()
+      expect(await shared.fixture.other.listOwnDomains('k1')).toStrictEqual([])
       expect((await activate('k2')).outcome).toBe('active')
-      expect(await fixture.store.deleteOwnDomain('dom_k2_own.test', undefined, START)).toHaveLength(
-        1,
-      )
+      expect(
+        await shared.fixture.store.deleteOwnDomain('dom_k2_own.test', undefined, START),
+      ).toHaveLength(1)
     })
   })
 
@@ -189,15 +187,15 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       for (const key of ['k1', 'k2']) await claim(key, name, { max: 1_000 })
       const outcomes = await Promise.all(
         ['k1', 'k2'].map(async (keyId, n) => {
-          const store = n === 0 ? fixture.store : fixture.other
+          const store = n === 0 ? shared.fixture.store : shared.fixture.other
           const claimed = { id: `dom_${keyId}_${name}`, keyId, now: START }
           return [keyId, (await store.activateOwnDomain(claimed)).outcome]
         }),
       )
       expect(outcomes.map(([, outcome]) => outcome).sort(), name).toStrictEqual(['active', 'held'])
       const [winner] = outcomes.find(([, outcome]) => outcome === 'active') ?? []
-      expect((await fixture.store.findDomainHolder(host(name)))?.keyId).toBe(winner)
-      expect((await fixture.store.findDomain(host(name)))?.owner).toBe(winner)
+      expect((await shared.fixture.store.findDomainHolder(host(name)))?.keyId).toBe(winner)
+      expect((await shared.fixture.store.findDomain(host(name)))?.owner).toBe(winner)
     }
   })
 }

@@ -22,6 +22,7 @@ import { OPERATOR, POOL } from '../../mail/rules/session.ts'
 export const SHARE_LIMITS = {
   mailbox: { maxMessages: 100, maxBytes: 100_000 },
   poolMaxBytes: 400_000,
+  ownMaxBytes: 400_000,
   maxMailBytes: 10_000,
 }
 

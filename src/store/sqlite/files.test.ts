@@ -113,6 +113,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
   const limits = {
     mailbox: { maxMessages: 1_000, maxBytes: 1e9 },
     poolMaxBytes: 1e9,
+    ownMaxBytes: 1e9,
     maxMailBytes: 1e7,
   }
   const commit = openMailWriter(db, openVersions(makeVersions()), { limits, ledgerKey: LEDGER_KEY })
@@ -145,7 +146,13 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
   const full = size()
   expect(full).toBeGreaterThan(60_000_000)
   let steps = 0
-  const due = { now: new Date(later.getTime() + 60_000), cooldownMs: 0, poolMs: 0, operatorMs: 0 }
+  const due = {
+    now: new Date(later.getTime() + 60_000),
+    cooldownMs: 0,
+    poolMs: 0,
+    operatorMs: 0,
+    ownMs: 0,
+  }
   while (write('sweep', due)) steps += 1
   expect(steps, `in ${steps} steps`).toBeGreaterThan(100)
   const swept = size()

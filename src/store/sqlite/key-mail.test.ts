@@ -67,6 +67,7 @@ describe('a mail.db of schema 1', () => {
     const limits = {
       mailbox: { maxMessages: 9, maxBytes: 999 },
       poolMaxBytes: 999,
+      ownMaxBytes: 999,
       maxMailBytes: 999,
     }
     const { addMail } = sqliteMailWrites(db, { limits, ledgerKey: LEDGER_KEY })

@@ -150,8 +150,12 @@ export function openSqliteMail({
       findSession: cachedByMailbox(findSession, (found) => found?.id, versions),
       close: () => void db.close(),
     }),
-    // The share of a sender does not matter to a session.
-    findRecipient: cachedByMailbox(findRecipient, ({ session }) => session?.id, versions),
+    // The share of a sender does not matter to a session. At the domain of a key holder, more than the mailbox decides.
+    findRecipient: cachedByMailbox(
+      findRecipient,
+      ({ session, own }) => (own ? undefined : session?.id),
+      versions,
+    ),
     storageFault: readFault,
     clampTime: (now) => now,
     async saveParsed(rawId, mail) {

@@ -24,6 +24,7 @@ import { pauseReason, type Webhook } from '../rules.ts'
 const LIMITS = {
   mailbox: { maxMessages: 3_000, maxBytes: 1_000_000 },
   poolMaxBytes: 1_000_000,
+  ownMaxBytes: 1_000_000,
   maxMailBytes: 100_000,
 }
 

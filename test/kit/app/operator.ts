@@ -22,6 +22,7 @@ export function operatorFixture() {
     mail = await openSqliteTestMail({
       mailbox,
       poolMaxBytes: 100_000_000,
+      ownMaxBytes: 100_000_000,
       maxMailBytes: 10_000_000,
     })
     lines = []

@@ -14,7 +14,9 @@ export async function setup(): Promise<() => Promise<void>> {
   const url = postgres.urlOf('mayfly')
   const mail = await openPostgresMail({ ...MAIL_OPTIONS, url, aheadDays: AHEAD_DAYS })
   const { poolMs, operatorMs } = MAIL_OPTIONS
-  while (await mail.sweep({ now: new Date(), cooldownMs: poolMs, poolMs, operatorMs }));
+  while (
+    await mail.sweep({ now: new Date(), cooldownMs: poolMs, poolMs, operatorMs, ownMs: poolMs })
+  );
   const shop = await openPostgresShop({ url })
   for (const store of [mail, shop]) await store.close()
   process.env['MAYFLY_TEST_POSTGRES'] = postgres.urlOf('postgres')

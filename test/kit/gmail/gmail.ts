@@ -16,6 +16,7 @@ export async function openGmailFixture(...file: ConfiguredAccount[]) {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages: 100, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
+    ownMaxBytes: 1_000_000,
     maxMailBytes: 1_000_000,
   })
   const { store, other } = scratch

@@ -73,6 +73,7 @@ export async function openTestServer({
   const scratch = await openTestStores({
     mailbox: { maxMessages: 1_000, maxBytes: 100_000_000 },
     poolMaxBytes: 100_000_000,
+    ownMaxBytes: 100_000_000,
     maxMailBytes: 10_000_000,
   })
   const name = parseHost('box.test')

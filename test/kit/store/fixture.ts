@@ -35,7 +35,9 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
   await store.addDomain({ name: host('box.test'), reader: false, ...box })
   await store.addDomain({ name: host('pool.test'), reader: true, ...box })
   let tokens = 0
-  const due = (now: Date) => ({ now, cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY })
+  const due = (now: Date) => ({
+    ...{ now, cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY, ownMs: 30 * DAY },
+  })
   const take = (text: string, tokenHash: string, createdAt = START) =>
     store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))
 

@@ -11,6 +11,7 @@ import type { Postgres } from './postgres.ts'
 const LIMITS = {
   mailbox: { maxMessages: 5, maxBytes: 10_000 },
   poolMaxBytes: 20_000,
+  ownMaxBytes: 20_000,
   maxMailBytes: 1_000,
 }
 const DAY = 86_400_000

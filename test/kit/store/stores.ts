@@ -55,6 +55,7 @@ export async function openSqliteTestMail(
   limits = {
     mailbox: { maxMessages: 5, maxBytes: 10_000 },
     poolMaxBytes: 20_000,
+    ownMaxBytes: 20_000,
     maxMailBytes: 1_000,
   },
   open: typeof openTestWriter | typeof startTestWriter = openTestWriter,

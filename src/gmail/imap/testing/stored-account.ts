@@ -20,6 +20,7 @@ export async function openStoredAccount(maxMessages: number) {
   const scratch = await openSqliteTestMail({
     mailbox: { maxMessages, maxBytes: 1_000_000 },
     poolMaxBytes: 1_000_000,
+    ownMaxBytes: 1_000_000,
     maxMailBytes: 10_000_000,
   })
   const { store } = scratch

@@ -11,6 +11,7 @@ const db = mailForTests({
   limits: {
     mailbox: { maxMessages: 2_000, maxBytes: 1e9 },
     poolMaxBytes: 1e9,
+    ownMaxBytes: 1e9,
     maxMailBytes: 10_000_000,
   },
 })

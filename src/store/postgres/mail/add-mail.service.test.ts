@@ -7,6 +7,7 @@ import { mailForTests } from '../testing/mail-for-tests.ts'
 const LIMITS = {
   mailbox: { maxMessages: 1_000, maxBytes: 1e8 },
   poolMaxBytes: 1e8,
+  ownMaxBytes: 1e8,
   maxMailBytes: 1e7,
 }
 

@@ -1,4 +1,4 @@
-import type { Address } from '../../../base/address.ts'
+import { type Address, hostOf, type MailDomain } from '../../../base/address.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import {
   addUsage,
@@ -6,7 +6,7 @@ import {
   type Recipient,
   type RecipientFacts,
 } from '../../../mail/rules/recipient.ts'
-import { isSharedMailbox, OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import { catchAllAddress, isSharedMailbox, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import type { AddMailResult, NewMail } from '../../../mail/store.ts'
 import { compressMailAsync } from '../../compression.ts'
 import {
@@ -24,9 +24,10 @@ import {
   lockMailboxes,
   type Retention,
   readHeldShares,
+  type SessionBox,
 } from './mailbox-locks.ts'
 import { withPartitions } from './partitions.ts'
-import { sharedFacts } from './recipients.ts'
+import { readOwnBytes, sharedFacts } from './recipients.ts'
 
 export interface AddMailDeps {
   limits: ReceiveLimits
@@ -65,12 +66,14 @@ async function addMails(
   { serials, ...deps }: AddMailsOptions,
 ): Promise<AddMailResult[]> {
   const recipients = mails.flatMap((mail) => mail.recipients)
+  await lockOwnDomains(db, recipients)
   const boxes = await runOperation(db, lockMailboxes(recipients))
   const [addresses] = await Promise.all([
     readSharedFacts(db, recipients, { boxes, hmac: deps.hmac }),
     runOperation(db, readHeldShares(boxes, sharedSenders(mails))),
   ])
-  const known = { boxes, addresses }
+  const own = await readOwnUse(db, recipients, boxes)
+  const known = { boxes, addresses, own }
   const { add, queueInsert } = mailInsert({ boxes, ...deps })
 
   const results = mails.map((mail, at): AddMailResult => {
@@ -85,7 +88,8 @@ async function addMails(
       },
     )
     if (typeof resolved === 'string') return { outcome: resolved }
-    for (const { address, mailbox } of resolved) {
+    for (const { address, mailbox, own: at } of resolved) {
+      if (at) own.bytes.set(at.owner, (own.bytes.get(at.owner) ?? 0) + mail.size)
       const facts = mailbox === POOL ? known.addresses.get(address) : undefined
       if (facts) facts.poolAddress = addUsage(facts.poolAddress, 1, mail.size)
     }
@@ -93,6 +97,7 @@ async function addMails(
     return { outcome: 'stored', recipients: resolved }
   })
   await countRefused(db, boxes)
+  await countTaken(db, results)
   queueInsert(db)
   return results
 }
@@ -113,6 +118,58 @@ async function countRefused(db: Db, { sessions }: LockedMailboxes): Promise<void
 interface Known {
   boxes: LockedMailboxes
   addresses: Map<Address, RecipientFacts>
+  own: OwnUse
+}
+
+/** Before their sessions, as whoever changes such a domain does: neither its owner nor its state changes until the commit. */
+async function lockOwnDomains(db: Db, recipients: readonly Recipient[]): Promise<void> {
+  const names = recipients.filter(({ own }) => own).map(({ address }) => hostOf(address))
+  if (names.length === 0) return
+  await db.query(
+    `select 1 from mail.own_domain where name = any($1::text[]) and state <> 'pending'
+     order by name for no key update`,
+    [names],
+  )
+}
+
+interface OwnUse {
+  /** By key, with what this transaction has added. */
+  bytes: Map<string, number>
+  /** Addresses accepted for a catch-all that have a session, live or ended, by now. */
+  held: Set<Address>
+}
+
+async function readOwnUse(
+  db: Db,
+  recipients: readonly Recipient[],
+  { sessions }: LockedMailboxes,
+): Promise<OwnUse> {
+  const owners = [...sessions.values()].flatMap(({ domain }) => domain?.owner ?? [])
+  if (owners.length === 0) return { bytes: new Map(), held: new Set() }
+  const others = recipients.filter(
+    ({ address, mailbox }) => sessions.get(mailbox)?.address !== address,
+  )
+  const [bytes, rows] = await Promise.all([
+    readOwnBytes(db, owners),
+    db.query<{ address: Address }>(
+      'select address from mail.session where address = any($1::text[])',
+      [others.map(({ address }) => address)],
+    ),
+  ])
+  return { bytes, held: new Set(rows.map(({ address }) => address)) }
+}
+
+async function countTaken(db: Db, results: readonly AddMailResult[]): Promise<void> {
+  const taken = results
+    .flatMap((result) => (result.outcome === 'stored' ? result.recipients : []))
+    .filter(({ own }) => own)
+  if (taken.length === 0) return
+  await db.query(
+    `update mail.own_domain set taken = own_domain.taken + more.count
+     from (select name, count(*) from unnest($1::text[]) as name group by name) as more
+     where own_domain.name = more.name and state <> 'pending'`,
+    [taken.map(({ address }) => hostOf(address))],
+  )
 }
 
 /** The networks that send to shared mailboxes. */
@@ -137,7 +194,7 @@ async function readSharedFacts(
 
 function factsOf(
   { address, mailbox }: Recipient,
-  { boxes, addresses }: Known,
+  { boxes, addresses, own }: Known,
   network: string | undefined,
 ): FoundRecipient {
   // In the same batch, mail may have been accepted for the pool just before the address was given to a session.
@@ -152,6 +209,8 @@ function factsOf(
     return { ...facts, pool, operator, senderShare, keyId: undefined }
   }
   const box = boxes.sessions.get(mailbox)
+  if (box?.domain?.owner !== undefined)
+    return ownBoxFacts(address, { box, domain: box.domain, own })
   const isTheirs = box?.owned && box.address === address
   const session = isTheirs ? box : undefined
   return {
@@ -160,5 +219,25 @@ function factsOf(
     domain: box?.domain,
     session,
     keyId: box?.keyId,
+  }
+}
+
+/** At the domain of a key holder: a mailbox of another key, of before, gets nothing. */
+function ownBoxFacts(
+  address: Address,
+  { box, domain, own }: { box: SessionBox; domain: MailDomain; own: OwnUse },
+): FoundRecipient {
+  const { name, owner } = domain
+  const theirs = box.owned && box.keyId === owner ? box : undefined
+  const isCatchAll = theirs?.address === catchAllAddress(name) && hostOf(address) === name
+  return {
+    ...UNKNOWN_RECIPIENT,
+    domain,
+    session: theirs?.address === address ? theirs : undefined,
+    keyId: owner,
+    own: {
+      bytes: own.bytes.get(owner ?? '') ?? 0,
+      catchAll: isCatchAll && !own.held.has(address) ? theirs.id : undefined,
+    },
   }
 }

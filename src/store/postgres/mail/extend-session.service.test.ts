@@ -83,6 +83,7 @@ test('sessions with more mail than one step deletes are cleared in several steps
   const largeLimits = {
     mailbox: { maxMessages: 9, maxBytes: 1e9 },
     poolMaxBytes: 1e9,
+    ownMaxBytes: 1e9,
     maxMailBytes: 10_000_000,
   }
   const large = await openPostgresTestMail(db.postgres, { limits: largeLimits })

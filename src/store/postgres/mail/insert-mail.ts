@@ -34,14 +34,15 @@ export function mailInsert({ boxes, retention, random }: MailInsertDeps) {
       const { size, receivedAt, senderNetwork } = mail
       const stored = mail.zstd.length
       const copies = new Map<number, number>()
-      for (const { mailbox, address } of recipients) {
+      for (const { mailbox, address, own } of recipients) {
         const added = addToMailbox(
           boxes,
           { mailbox, size, stored, senderNetwork, receivedAt, random: random() },
           retention,
         )
         copies.set(added.bucket, (copies.get(added.bucket) ?? 0) + 1)
-        messages.push({ ...added, mailbox, recipient: address, mail })
+        const permanent = own?.permanent ? true : undefined
+        messages.push({ ...added, mailbox, recipient: address, permanent, mail })
       }
       mails.push({ ...mail, copies, start: bytes + 1 })
       bytes += mail.zstd.length
@@ -75,11 +76,12 @@ interface MessageValues {
   id: number
   recipient: string
   keyId: string | undefined
+  permanent: true | undefined
   mail: CompressedMail
 }
 
 type RawValues = CompressedMail & { start: number; bucket: number; refs: number }
-type Value = string | number | null | undefined
+type Value = string | number | boolean | null | undefined
 
 const RAW_COLUMNS: ((raw: RawValues) => Value)[] = [
   ({ bucket }) => bucket,
@@ -108,6 +110,7 @@ const MESSAGE_COLUMNS: ((message: MessageValues) => Value)[] = [
   ({ keyId }) => keyId,
   ({ mailbox, mail }) => (isSharedMailbox(mailbox) ? mail.zstd.length : null),
   ({ mailbox, mail }) => (isSharedMailbox(mailbox) ? mail.senderNetwork : null),
+  ({ permanent }) => permanent,
 ]
 
 type Box = Pick<SessionBox, 'id' | 'added' | 'last_id'>
@@ -143,25 +146,25 @@ const INSERT_MAIL = `
       as raw (bucket, serial, refs, client_ip, helo, mail_from, tls, protocol, received_at, start, length)
   ), messages as (
     insert into mail.message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
-      received_at, size, key_id, stored, sender_network)
+      received_at, size, key_id, stored, sender_network, permanent)
     select * from unnest($13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[],
       $18::text[], $19::text[], $20::bigint[], $21::integer[], $22::text[], $23::integer[],
-      $24::text[])
+      $24::text[], $25::boolean[])
   ), sessions as (
     update mail.session set version = version + more.count, last_id = more.last_id,
       count = session.count + more.count, bytes = session.bytes + more.bytes,
       received = received + more.count
-    from unnest($25::bigint[], $26::integer[], $27::bigint[], $28::bigint[])
+    from unnest($26::bigint[], $27::integer[], $28::bigint[], $29::bigint[])
       as more (id, count, bytes, last_id)
     where session.id = more.id
   ), shares as (
     insert into mail.sender_share as share (sender_network, mailbox, count, bytes)
-    select * from unnest($33::text[], $34::bigint[], $35::integer[], $36::bigint[])
+    select * from unnest($34::text[], $35::bigint[], $36::integer[], $37::bigint[])
     on conflict (sender_network, mailbox)
     do update set count = share.count + excluded.count, bytes = share.bytes + excluded.bytes
   )
   update mail.shared_mailbox as box set version = version + more.count, last_id = more.last_id,
     count = box.count + more.count, bytes = box.bytes + more.bytes
-  from unnest($29::bigint[], $30::integer[], $31::bigint[], $32::bigint[])
+  from unnest($30::bigint[], $31::integer[], $32::bigint[], $33::bigint[])
     as more (id, count, bytes, last_id)
   where box.id = more.id`

@@ -1,6 +1,7 @@
 import {
   type Address,
   type DomainName,
+  type Host,
   hostOf,
   wildcardAbove,
   withoutTag,
@@ -9,8 +10,9 @@ import { type DomainRow, domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { MailboxUsage, RecipientFacts } from '../../../mail/rules/recipient.ts'
-import { type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import { catchAllAddress, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
+  ownFacts,
   type RecipientRow,
   senderShareOf,
   sessionFacts,
@@ -38,10 +40,19 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
       ),
   )
 
+  const ofOwnDomain = async (row: RecipientRow, owner: string, host: Host) => {
+    const [bytes, catchAll] = await Promise.all([
+      readOwnBytes(db, [owner]),
+      row.mailbox === null ? find(catchAllAddress(host)) : undefined,
+    ])
+    return ownFacts(row, { bytes: bytes.get(owner), catchAll })
+  }
+
   return {
     async findRecipient(address: Address, senderNetwork?: string): Promise<RecipientFacts> {
       const row = await find(address)
       if (!row) return UNKNOWN_RECIPIENT
+      if (row.owner !== null) return await ofOwnDomain(row, row.owner, hostOf(address))
       // Usually the other tables are not needed.
       const ofSession = sessionFacts(row)
       if (ofSession) return ofSession
@@ -54,6 +65,18 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
       return held ? { ...found, senderShare: senderShareOf(held) } : found
     },
   }
+}
+
+/** Bytes of all mail at domains of these keys. Exact while the pool is locked, as it is by all who add such mail. */
+export async function readOwnBytes(
+  db: Db,
+  owners: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ key_id: string; own_bytes: number }>(
+    'select key_id, own_bytes from mail.key_view where key_id = any($1::text[])',
+    [owners],
+  )
+  return new Map(rows.map((row) => [row.key_id, row.own_bytes]))
 }
 
 /** Looks addresses up with the domains that are named themselves, then the others with the wildcards above their hosts. */

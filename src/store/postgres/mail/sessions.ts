@@ -45,8 +45,9 @@ export function postgresSessionWrites(
     createSession: (session) =>
       retryOnConflict(
         async () =>
-          (await runOperation(connections, addSession(session))) ??
-          (await takeOverAddress(session)),
+          (session.ownDomain === undefined
+            ? await runOperation(connections, addSession(session))
+            : undefined) ?? (await takeOverAddress(session)),
       ),
     reviveSession: (revival) => retryOnConflict(() => reviveSession(revival)),
     extendSession: (...args) =>
@@ -58,7 +59,7 @@ export function postgresSessionWrites(
 function insertSession(values: readonly Value[], entry: string): Operation<SessionRow[]> {
   return query(
     `with made as (${INSERT_SESSION}), noted as (
-       insert into mail.address_ledger (hmac) select $14 from made on conflict do nothing
+       insert into mail.address_ledger (hmac) select $15 from made on conflict do nothing
      )
      select ${SESSION_COLUMNS} from made`,
     [...values, entry],

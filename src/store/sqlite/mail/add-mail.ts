@@ -1,3 +1,4 @@
+import { hostOf } from '../../../base/address.ts'
 import { idBounds, nextId } from '../../../base/id.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../../mail/rules/recipient.ts'
@@ -93,8 +94,8 @@ interface NewMessage {
 function messageInsert(db: Db, random: () => number) {
   const insert = db.prepare(
     `insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject,
-       received_at, size, key_id, stored, sender_network)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       received_at, size, key_id, stored, sender_network, permanent)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   // Counts the mail and draws its id in one statement.
   const countIn = (table: string, more = '') =>
@@ -110,6 +111,9 @@ function messageInsert(db: Db, random: () => number) {
     `insert into sender_share (sender_network, mailbox, count, bytes) values (?, ?, 1, ?)
      on conflict do update set count = count + 1, bytes = bytes + excluded.bytes`,
   )
+  const countTaken = db.prepare(
+    `update own_domain set taken = taken + 1 where name = ? and state <> 'pending'`,
+  )
   // Ids of all mail that a key can see, in the pool and in every session of the key, rise in the order of commit.
   const drawFromPool = db
     .prepare<[number, number], number>(
@@ -122,7 +126,7 @@ function messageInsert(db: Db, random: () => number) {
   const inShared = ({ stored, senderNetwork }: NewMessage) =>
     ({ count: countInShared, bytes: stored, stored, network: senderNetwork ?? null }) as const
 
-  return ({ mailbox, address, keyId }: StoredRecipient, mail: NewMessage): void => {
+  return ({ mailbox, address, keyId, own }: StoredRecipient, mail: NewMessage): void => {
     const { count, bytes, stored, network } = isSharedMailbox(mailbox)
       ? inShared(mail)
       : inSession(mail)
@@ -144,7 +148,9 @@ function messageInsert(db: Db, random: () => number) {
       keyId ?? null,
       stored,
       network,
+      own?.permanent ? 1 : null,
     )
+    if (own) countTaken.run(hostOf(address))
     if (network !== null) countForSender.run(network, mailbox, stored)
   }
 }

@@ -1,12 +1,19 @@
-import { type Address, hostOf, wildcardAbove, withoutTag } from '../../../base/address.ts'
+import {
+  type Address,
+  type Host,
+  hostOf,
+  wildcardAbove,
+  withoutTag,
+} from '../../../base/address.ts'
 import { domainOf } from '../../../mail/domain-store.ts'
 import { LEDGER_COLUMNS, type LedgerRow, recipientLedger } from '../../../mail/ledger-store.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { MailboxUsage } from '../../../mail/rules/recipient.ts'
-import { type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
+import { catchAllAddress, type MailboxId, OPERATOR, POOL } from '../../../mail/rules/session.ts'
 import {
   type FoundRecipient,
   NO_USAGE,
+  ownFacts,
   type RecipientRow,
   senderShareOf,
   sessionFacts,
@@ -48,12 +55,21 @@ export function recipientReads(db: Db, hmac: LedgerHmac) {
     return (wildcard && byAddress.get(address, wildcard)) ?? named
   }
 
+  const ownBytes = db
+    .prepare<[string], number>('select own_bytes from key_view where key_id = ?')
+    .pluck()
+  const ofOwnDomain = (row: RecipientRow, owner: string, host: Host) => {
+    const catchAll = row.mailbox === null ? byAddress.get(catchAllAddress(host), host) : undefined
+    return ownFacts(row, { bytes: ownBytes.get(owner), catchAll })
+  }
+
   const isInLedger = (address: Address) => inLedger.get(hmac.of(address)) !== undefined
 
   return {
     findRecipient(address: Address, senderNetwork?: string): FoundRecipient {
       const row = findRow(address)
       if (!row) return { ...UNKNOWN_RECIPIENT, keyId: undefined }
+      if (row.owner !== null) return ofOwnDomain(row, row.owner, hostOf(address))
       const ofSession = sessionFacts(row)
       // Usually the other tables are not needed.
       if (ofSession) return ofSession

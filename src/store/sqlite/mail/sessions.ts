@@ -26,7 +26,8 @@ export function sqliteSessionWrites(db: Db, hmac: LedgerHmac, random: () => numb
   return {
     ...syncMethods(db, others),
     createSession: (session: NewSession): Session | undefined =>
-      run(addSession(session)) ?? run(takeOverAddress(session)),
+      (session.ownDomain === undefined ? run(addSession(session)) : undefined) ??
+      run(takeOverAddress(session)),
   }
 }
 
