@@ -240,6 +240,13 @@ const NEEDS_STORE = [
   'POST /webhooks/{id}/roll-secret',
   'POST /webhooks/{id}/enable',
   'POST /webhooks/{id}/delete',
+  'POST /domains',
+  'GET /domains',
+  'GET /domains/{id}',
+  'POST /domains/{id}/verify',
+  'POST /domains/{id}',
+  'DELETE /domains/{id}',
+  'POST /domains/{id}/delete',
 ]
 
 /** With their status. */

@@ -5,6 +5,8 @@ import { adminPageRoute } from '../admin/pages.ts'
 import { blockRoutes } from '../blocks/admin.ts'
 import { checkRoutes } from '../doctor/admin.ts'
 import { domainRoutes } from '../domains/admin.ts'
+import { ownDomainAdminRoutes } from '../domains/own/admin.ts'
+import { deleteOwnDomainRoute, ownDomainRoutes } from '../domains/own/api.ts'
 import { accountRoutes } from '../gmail/admin.ts'
 import { keyAdminRoutes } from '../keys/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
@@ -65,6 +67,7 @@ export const documentedRoutes = [
   usageRoute,
   rollKeyRoute,
   ...webhookRoutes,
+  ...ownDomainRoutes,
   plansRoute,
   checkoutRoute,
   orderRoute,
@@ -78,6 +81,7 @@ export const documentedRoutes = [
 export const routes = [
   ...documentedRoutes,
   deleteWebhookRoute,
+  deleteOwnDomainRoute,
   mcpRoute,
   ...pageRoutes,
   ...plainRoutes,
@@ -94,6 +98,7 @@ export const adminRoutes = [
   ...signInRoutes,
   ...overviewRoutes,
   ...domainRoutes,
+  ...ownDomainAdminRoutes,
   ...mailboxRoutes,
   ...blockRoutes,
   ...keyAdminRoutes,

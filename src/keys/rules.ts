@@ -36,8 +36,8 @@ export const KEY_RANDOM_BYTES = SECRET_BYTES
 
 const KEY_PATTERN = /^mf_(?:live|test)_[A-Za-z0-9]{37}$/
 
-/** An id of a key, an order or a webhook. */
-export function makeId(kind: 'key' | 'ord' | 'wh', random: Uint8Array): string {
+/** An id of a key, an order, a webhook or a domain of a key. */
+export function makeId(kind: 'key' | 'ord' | 'wh' | 'dom', random: Uint8Array): string {
   return `${kind}_${base62(random.subarray(0, ID_BYTES), ID_LENGTH)}`
 }
 

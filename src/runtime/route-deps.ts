@@ -1,6 +1,8 @@
 import { openAdminDeps } from '../admin/api/require-operator.ts'
 import type { Log } from '../base/log/log.ts'
 import { installationEntries } from '../blocks/blocks.ts'
+import { openOwnDomainDns } from '../domains/own/dns.ts'
+import { openDomainUsage } from '../domains/own/own-domains.ts'
 import { openAccountDeps } from '../gmail/aliases.ts'
 import type { BuiltPage } from '../http/pages/assets.ts'
 import { openResponseCache } from '../http/server/caching.ts'
@@ -78,6 +80,11 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     ...openAdminDeps(deps),
     own: installationEntries(config, parts.ownAddresses),
     pay: await openPaymentProvider({ ...config.payments, now }),
+    domainUsage: openDomainUsage(own),
+    ownDomainDns: openOwnDomainDns({
+      dnsServers: config.senderChecks.dns,
+      allowed: config.ownDomains.nameServers,
+    }),
     webhookClient: openWebhookClient({ ...config.webhooks, dnsServers: config.senderChecks.dns }),
   }
 }

@@ -15,7 +15,7 @@ export function ownDomainConfig({ setting }: SettingReader) {
         'MAYFLY_OWN_DOMAIN_BYTES',
         size('1KB'),
         '1GB',
-        'maximum size of the mail at all domains of a key, as stored',
+        'maximum size of the mail at all domains of a key',
       ),
       mailTtlMs:
         1000 *

@@ -36,6 +36,7 @@ export const RATES = {
   createWebhook: perMinute(60, 'new webhooks per key'),
   testWebhook: perMinute(10, 'tests of webhooks per key'),
   retryWebhook: perMinute(10, 'changes, replays and enables of webhooks per key, together'),
+  verifyDomain: perMinute(10, 'verifications of domains per key'),
   extendSession: perMinute(10, 'extend-session per token'),
   updateSession: perMinute(10, 'update-session per token'),
   wrongKey: failuresPerMinute(20, 'wrong keys per client address; then also right ones'),

@@ -5,16 +5,28 @@ import { success } from '../../http/server/response.ts'
 import { route } from '../../http/server/route.ts'
 import {
   countField,
+  enumField,
   expiryFields,
+  named,
   namedSuccess,
   nullable,
   timeFields,
 } from '../../http/server/schemas.ts'
 import { identifyKey } from '../authenticate-key.ts'
-import type { KeyRouteDeps } from '../deps.ts'
+import type { DomainWarning, KeyRouteDeps } from '../deps.ts'
 import { keyUsageReport, rollPresentedKey } from '../keys.ts'
 import { remainingQuota, utcDayText } from '../rules.ts'
 import { authenticatedKey, callerOf } from './quota-headers.ts'
+
+export const warningSchema = named('DomainWarning', {
+  code: enumField(['record_missing', 'key_stopped', 'key_expired', 'key_expires']),
+  domain: nullable(Type.String({ examples: ['corp.example'] }), 'Null: all domains of the key.'),
+  ...timeFields('at'),
+})
+
+export function warningJson({ code, domain, at }: DomainWarning) {
+  return { code, domain: domain ?? null, ...timestampFields('at', at) }
+}
 
 export const usageRoute = route({
   method: 'GET',
@@ -50,6 +62,13 @@ export const usageRoute = route({
       }),
       { description: '30 UTC days, oldest first, including today.' },
     ),
+    domains: Type.Object(
+      { limit: countField(5), used: countField(1) },
+      { description: 'Domains of its own that the key can have, and those it has.' },
+    ),
+    warnings: Type.Array(warningSchema, {
+      description: 'What needs attention before mail to these domains is refused.',
+    }),
   }),
   problems: ['invalid_key'],
   api: 'keyed',
@@ -59,6 +78,7 @@ export const usageRoute = route({
     const key = authenticatedKey(request)
     const { state, resetsAt, days } = await keyUsageReport(deps, key)
     const { all, today = null } = remainingQuota(key)
+    const { limit, used, warnings } = await deps.domainUsage(key)
     return success({
       plan: key.plan,
       label: key.label,
@@ -73,6 +93,8 @@ export const usageRoute = route({
       ...timestampFields('resets_at', resetsAt),
       ...timestampFields('expires_at', key.expiresAt),
       days: days.map(({ day, count }) => ({ date: utcDayText(day), requests: count })),
+      domains: { limit, used },
+      warnings: warnings.map(warningJson),
     })
   },
 })

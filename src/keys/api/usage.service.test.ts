@@ -37,6 +37,8 @@ describe('200', () => {
       remaining_today: null,
       expires_at: null,
       expires_at_iso: null,
+      domains: { limit: 0, used: 0 },
+      warnings: [],
     })
     expect(String(resets)).toMatch(/ 00:00:00$/)
     expect(iso).toBe(`${String(resets).replace(' ', 'T')}Z`)

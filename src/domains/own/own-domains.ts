@@ -1,0 +1,228 @@
+import { makeSecretToken } from '../../base/id.ts'
+import type { Log } from '../../base/log/log.ts'
+import { Problem } from '../../base/problem.ts'
+import { takeRate } from '../../http/server/rates.ts'
+import type { DomainUsageOf } from '../../keys/deps.ts'
+import { type ApiKey, KEY_RANDOM_BYTES, makeId } from '../../keys/rules.ts'
+import type { KeyStore } from '../../keys/store.ts'
+import type { MailDeps } from '../../mail/deps.ts'
+import { wakeSession } from '../../mail/sessions/session.ts'
+import { type FoundRecords, type OwnDomainDns, recordName, recordText } from './dns.ts'
+import { parseOwnDomain } from './names.ts'
+import {
+  afterCheck,
+  domainWarnings,
+  isAtOrBelow,
+  lapseOf,
+  type OwnDomain,
+  type RecordCheck,
+} from './rules.ts'
+import type { EndedSession, OwnDomainStore } from './store.ts'
+
+export interface OwnDomainDeps extends Pick<MailDeps, 'bus' | 'limit' | 'now' | 'randomBytes'> {
+  store: OwnDomainStore
+  shop: Pick<KeyStore, 'readKey'>
+  ownDomainDns: OwnDomainDns
+  log: Pick<Log, 'info'>
+  /** The target of MX records. */
+  hostname: string
+  /** Empty: unknown. */
+  baseUrl: string
+}
+
+const TOKEN_BYTES = 20
+const DNS_RETRY_SECONDS = 30
+
+/** A claim, which its key then verifies. */
+export async function addOwnDomain(
+  deps: OwnDomainDeps,
+  { id: keyId, maxDomains }: Pick<ApiKey, 'id' | 'maxDomains'>,
+  text: string,
+): Promise<OwnDomain> {
+  const { store, now, randomBytes, hostname, baseUrl } = deps
+  const name = await parseOwnDomain(text)
+  const hosts = [hostname, ...(baseUrl === '' ? [] : [new URL(baseUrl).hostname])]
+  if (hosts.some((host) => isAtOrBelow(name, host))) throw reserved(name)
+  const added = await store.addOwnDomain(
+    {
+      id: makeId('dom', randomBytes(KEY_RANDOM_BYTES)),
+      keyId,
+      name,
+      token: makeSecretToken(randomBytes(TOKEN_BYTES)),
+      createdAt: now(),
+    },
+    maxDomains,
+  )
+  if (added === 'exists') throw new Problem('domain_exists', `This key already has ${name}.`)
+  if (added === 'reserved') throw reserved(name)
+  if (added === 'limit') {
+    throw new Problem('domain_limit', `The plan of this key allows ${maxDomains} domains.`)
+  }
+  return added
+}
+
+/** Throws `domain_not_found`, also for a domain of another key: knowing the id reveals nothing. Without a key: for the operator. */
+export async function findOwnDomain(
+  { store }: Pick<OwnDomainDeps, 'store'>,
+  id: string,
+  keyId?: string,
+): Promise<OwnDomain> {
+  return required(await store.findOwnDomain(id, keyId))
+}
+
+/** Looks for the record now. Another key's claim is taken over only if its record is missing. */
+export async function verifyOwnDomain(
+  deps: OwnDomainDeps,
+  id: string,
+  { keyId, client }: { keyId: string; client: string | undefined },
+): Promise<OwnDomain> {
+  const claim = await findOwnDomain(deps, id, keyId)
+  if (client !== undefined) await takeRate(deps, 'verifyDomain', keyId)
+  const found = await deps.ownDomainDns(claim.name)
+  const record = recordOf(claim, found)
+  const isHeld = claim.state !== 'pending'
+  const checked = isHeld ? await recordCheck(deps, id, record) : claim
+  if (record === 'unknown') throw dnsFailed(found)
+  if (record === 'missing') throw recordMissing(claim, found)
+  if (found.isAlias) {
+    const why = `${claim.name} has a CNAME record, and so cannot have an MX record.`
+    throw new Problem('invalid_domain', `${why} Remove it, or use another name.`)
+  }
+  return isHeld ? checked : await activate(deps, claim, found)
+}
+
+async function activate(
+  deps: OwnDomainDeps,
+  { id, keyId, name }: OwnDomain,
+  found: FoundRecords,
+): Promise<OwnDomain> {
+  const { store, now, bus, log } = deps
+  const holder = await store.findDomainHolder(name)
+  const theirs = holder && recordOf(holder, found)
+  if (theirs === 'found') throw held(name)
+  if (theirs === 'unknown') throw dnsFailed(found)
+  const replaces = holder?.id
+  const { outcome, ended } = await store.activateOwnDomain({ id, keyId, now: now(), replaces })
+  if (outcome === 'held') throw held(name)
+  if (outcome === 'reserved') throw reserved(name)
+  wakeAll(bus, ended)
+  log.info({ domain: name, key: keyId, former: holder?.keyId }, 'domain of a key verified')
+  return await findOwnDomain(deps, id, keyId)
+}
+
+/** Records what a check of a domain that is held found; without `record`, only what its key means for it. */
+export async function recordCheck(
+  { store, shop, now, log }: CheckDeps,
+  id: string,
+  record?: RecordCheck,
+): Promise<OwnDomain> {
+  // Read again: looking for the record takes seconds.
+  const domain = await findOwnDomain({ store }, id)
+  const lapse = lapseOf(await shop.readKey(domain.keyId, now()), now())
+  const next = afterCheck(domain, { record, lapse }, now())
+  const { state, reason, checkedAt, missingSince, lapsedSince } = next
+  const changed = await store.changeOwnDomain(id, {
+    state,
+    reason: reason ?? null,
+    checkedAt: checkedAt ?? null,
+    missingSince: missingSince ?? null,
+    lapsedSince: lapsedSince ?? null,
+  })
+  if (state !== domain.state || reason !== domain.reason) {
+    const facts = { domain: domain.name, key: domain.keyId, state, reason }
+    log.info(facts, 'state of a key holder’s domain changed')
+  }
+  return required(changed)
+}
+
+/** For /usage. */
+export function openDomainUsage({ store, ownDomains, now }: DomainUsageDeps): DomainUsageOf {
+  return async (key) => {
+    if (!ownDomains) return { limit: 0, used: 0, warnings: [] }
+    const domains = await store.listOwnDomains(key.id)
+    const warnings = domainWarnings(domains, key, now())
+    return { limit: key.maxDomains, used: domains.length, warnings }
+  }
+}
+
+interface DomainUsageDeps {
+  store: Pick<OwnDomainStore, 'listOwnDomains'>
+  ownDomains: boolean
+  now(): Date
+}
+
+export async function changeCatchAll(
+  { store }: Pick<OwnDomainDeps, 'store'>,
+  id: string,
+  keyId: string,
+  catchAll: boolean,
+): Promise<OwnDomain> {
+  return required(await store.changeOwnDomain(id, { catchAll }, keyId))
+}
+
+type CheckDeps = Pick<OwnDomainDeps, 'store' | 'shop' | 'now' | 'log'>
+
+/** By the operator. Throws `invalid_parameter` for a domain that nobody holds. */
+export async function suspendOwnDomain({ store }: CheckDeps, id: string): Promise<OwnDomain> {
+  requireHeld(await findOwnDomain({ store }, id))
+  const change = { state: 'suspended', reason: 'suspended_by_operator' } as const
+  return required(await store.changeOwnDomain(id, change))
+}
+
+/** Takes mail again, unless the key lapsed too long ago; if its record is missing, until the next check. */
+export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnDomain> {
+  const { state, reason } = requireHeld(await findOwnDomain(deps, id))
+  if (state === 'suspended' && reason === 'suspended_by_operator') {
+    await deps.store.changeOwnDomain(id, { state: 'active', reason: null })
+  }
+  return await recordCheck(deps, id)
+}
+
+export async function deleteOwnDomain(
+  { store, bus, now, log }: Pick<OwnDomainDeps, 'store' | 'bus' | 'now' | 'log'>,
+  id: string,
+  keyId?: string,
+): Promise<OwnDomain> {
+  const domain = await findOwnDomain({ store }, id, keyId)
+  wakeAll(bus, required(await store.deleteOwnDomain(id, keyId, now())))
+  log.info({ domain: domain.name, key: domain.keyId }, 'domain of a key deleted')
+  return domain
+}
+
+function wakeAll(bus: OwnDomainDeps['bus'], ended: readonly EndedSession[]): void {
+  for (const session of ended) wakeSession(bus, session)
+}
+
+export function recordOf({ token }: Pick<OwnDomain, 'token'>, found: FoundRecords): RecordCheck {
+  if (found.texts.has(recordText(token))) return 'found'
+  return found.isComplete ? 'missing' : 'unknown'
+}
+
+function required<T>(found: T | undefined): T {
+  if (found !== undefined) return found
+  throw new Problem('domain_not_found', 'No such domain.')
+}
+
+function requireHeld(domain: OwnDomain): OwnDomain {
+  if (domain.state !== 'pending') return domain
+  throw new Problem('invalid_parameter', `${domain.name} is not verified yet.`)
+}
+
+function reserved(name: string): Problem {
+  return new Problem('domain_reserved', `${name} belongs to the operator of this service.`)
+}
+
+function held(name: string): Problem {
+  const text = `Another key holds ${name}, and its record is still there. Remove that record first.`
+  return new Problem('domain_held', text)
+}
+
+function dnsFailed({ failure = '' }: FoundRecords): Problem {
+  return new Problem('dns_failed', `${failure} Try again later.`.trim(), DNS_RETRY_SECONDS)
+}
+
+function recordMissing({ name, token }: OwnDomain, { texts }: FoundRecords): Problem {
+  const there = texts.size === 0 ? 'none' : `${texts.size} with other values`
+  const text = `No TXT record ${recordText(token)} at ${recordName(name)}: its name servers have ${there}.`
+  return new Problem('record_missing', text)
+}
