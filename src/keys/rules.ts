@@ -21,6 +21,21 @@ export interface ApiKey {
   expiresAt: Date | undefined
 }
 
+/** What the holder of a key should know before mail to its domains is refused. */
+export interface DomainWarning {
+  /** key_expires: the key itself, before it does. */
+  code: 'record_missing' | 'key_stopped' | 'key_expired' | 'key_expires'
+  /** Undefined: all of them. */
+  domain: string | undefined
+  /** When mail will be refused, or the key expires. */
+  at: Date
+}
+
+/** The domains of a key, for /usage. */
+export type DomainUsageOf = (
+  key: ApiKey,
+) => Promise<{ limit: number; used: number; warnings: readonly DomainWarning[] }>
+
 export type KeyMode = 'live' | 'test'
 
 // 62^27 > 2^160. The prefix is public and adds no entropy.

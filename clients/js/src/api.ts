@@ -177,6 +177,13 @@ export type KeySessions = {
 
 export type Confirmation = { status: 'success'; message: string }
 
+export type DomainWarning = {
+  code: 'record_missing' | 'key_stopped' | 'key_expired' | 'key_expires'
+  domain: string | null
+  at: string
+  at_iso: string
+}
+
 export type Usage = {
   status: 'success'
   plan: string
@@ -194,6 +201,8 @@ export type Usage = {
   expires_at: string | null
   expires_at_iso: string | null
   days: { date: string; requests: number }[]
+  domains: { limit: number; used: number }
+  warnings: DomainWarning[]
 }
 
 export type NewWebhook = {

@@ -238,6 +238,18 @@ class UsageDays(TypedDict):
     requests: int
 
 
+class UsageDomains(TypedDict):
+    limit: int
+    used: int
+
+
+class DomainWarning(TypedDict):
+    code: Literal["record_missing", "key_stopped", "key_expired", "key_expires"]
+    domain: Optional[str]
+    at: str
+    at_iso: str
+
+
 class Usage(TypedDict):
     status: Literal["success"]
     plan: str
@@ -255,6 +267,8 @@ class Usage(TypedDict):
     expires_at: Optional[str]
     expires_at_iso: Optional[str]
     days: list[UsageDays]
+    domains: UsageDomains
+    warnings: list[DomainWarning]
 
 
 NewWebhook = TypedDict(

@@ -2,8 +2,7 @@ import { makeSecretToken } from '../../base/id.ts'
 import type { Log } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
 import { takeRate } from '../../http/server/rates.ts'
-import type { DomainUsageOf } from '../../keys/deps.ts'
-import { type ApiKey, KEY_RANDOM_BYTES, makeId } from '../../keys/rules.ts'
+import { type ApiKey, type DomainUsageOf, KEY_RANDOM_BYTES, makeId } from '../../keys/rules.ts'
 import type { KeyStore } from '../../keys/store.ts'
 import type { MailDeps } from '../../mail/deps.ts'
 import { wakeSession } from '../../mail/sessions/session.ts'
@@ -19,15 +18,12 @@ import {
 } from './rules.ts'
 import type { EndedSession, OwnDomainStore } from './store.ts'
 
-export interface OwnDomainDeps extends Pick<MailDeps, 'bus' | 'limit' | 'now' | 'randomBytes'> {
+export interface OwnDomainDeps
+  extends Pick<MailDeps, 'bus' | 'limit' | 'now' | 'randomBytes' | 'ownHosts'> {
   store: OwnDomainStore
   shop: Pick<KeyStore, 'readKey'>
   ownDomainDns: OwnDomainDns
   log: Pick<Log, 'info'>
-  /** The target of MX records. */
-  hostname: string
-  /** Empty: unknown. */
-  baseUrl: string
 }
 
 const TOKEN_BYTES = 20
@@ -39,10 +35,9 @@ export async function addOwnDomain(
   { id: keyId, maxDomains }: Pick<ApiKey, 'id' | 'maxDomains'>,
   text: string,
 ): Promise<OwnDomain> {
-  const { store, now, randomBytes, hostname, baseUrl } = deps
+  const { store, now, randomBytes, ownHosts } = deps
   const name = await parseOwnDomain(text)
-  const hosts = [hostname, ...(baseUrl === '' ? [] : [new URL(baseUrl).hostname])]
-  if (hosts.some((host) => isAtOrBelow(name, host))) throw reserved(name)
+  if (ownHosts.some((host) => isAtOrBelow(name, host))) throw reserved(name)
   const added = await store.addOwnDomain(
     {
       id: makeId('dom', randomBytes(KEY_RANDOM_BYTES)),

@@ -1,6 +1,5 @@
 import type { Host } from '../../base/address.ts'
-import type { DomainWarning } from '../../keys/deps.ts'
-import type { ApiKey } from '../../keys/rules.ts'
+import type { ApiKey, DomainWarning } from '../../keys/rules.ts'
 
 /** A domain that a key holder brings, as far as it is his: each key may claim a name, one holds it. */
 export interface OwnDomain {

@@ -21,7 +21,8 @@ const now = new Date()
 let server: TestServer
 let key: Record<string, string>
 beforeAll(async () => {
-  server = await openTestServer({ env: { ...PROXY_ENV, ...FAKE_SHOP }, now: () => now })
+  const env = { ...PROXY_ENV, ...FAKE_SHOP, MAYFLY_OWN_DOMAINS: 'keys' }
+  server = await openTestServer({ env, now: () => now })
   key = (await keyRing(server.shop, server.now).issue()).headers
 })
 afterAll(() => server.stop())

@@ -13,9 +13,9 @@ import {
   timeFields,
 } from '../../http/server/schemas.ts'
 import { identifyKey } from '../authenticate-key.ts'
-import type { DomainWarning, KeyRouteDeps } from '../deps.ts'
+import type { KeyRouteDeps } from '../deps.ts'
 import { keyUsageReport, rollPresentedKey } from '../keys.ts'
-import { remainingQuota, utcDayText } from '../rules.ts'
+import { type DomainWarning, remainingQuota, utcDayText } from '../rules.ts'
 import { authenticatedKey, callerOf } from './quota-headers.ts'
 
 export const warningSchema = named('DomainWarning', {
