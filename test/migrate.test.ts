@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Host } from '../src/base/address.ts'
+import type { Address, Host } from '../src/base/address.ts'
 import { moveToPostgres } from '../src/store/move/move.ts'
 import { openPostgresMail } from '../src/store/postgres/mail-store.ts'
 import { openPostgresShop } from '../src/store/postgres/shop-store.ts'
@@ -163,7 +163,7 @@ describe('after a move', () => {
     const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(database) })
     onTestFinished(() => store.close())
     const added = await store.addDomain({ ...DOMAIN, name: 'later.test' as Host })
-    expect(added?.id).toBe(3)
+    expect(added?.id).toBe(4)
     const [row] = await postgres.run(
       `select max(serial) as last, (select last_value * 1024 from mail.raw_block) as block
        from mail.raw_mail where client_ip = '127.0.0.1' and received_at < ${fixture.restsSince}`,
@@ -171,6 +171,23 @@ describe('after a move', () => {
     )
     const { last, block } = row as { last: string; block: string }
     expect(Number(block)).toBeGreaterThan(Number(last))
+  })
+
+  test('a domain of a key holder is still theirs, with its mail', async () => {
+    const copy = await copyOfMoved()
+    const store = await openPostgresMail({ ...MAIL_OPTIONS, url: postgres.urlOf(copy) })
+    onTestFinished(() => store.close())
+    const facts = await store.findRecipient('any@own.test' as Address)
+    expect(facts).toMatchObject({ domain: { owner: 'key_other' }, own: { catchAll: 7 } })
+    const scope = { keyId: 'key_other', pool: false, to: undefined, now: new Date() }
+    const page = { sinceId: 0, beforeId: undefined, limit: 9 }
+    const [message, ...others] = await store.listKeyMail(scope, page)
+    expect([message?.subject, others]).toStrictEqual(['own', []])
+    expect(await store.readRaw(message?.rawId ?? 0)).toBeTruthy()
+    const due = { cooldownMs: 1, poolMs: 1, operatorMs: 1, ownMs: 86_400_000 }
+    while (await store.sweep({ now: new Date(), ...due }));
+    expect(await store.listKeyMail(scope, page)).toStrictEqual([])
+    expect(await store.readRaw(message?.rawId ?? 0)).toBeUndefined()
   })
 
   test('mail of a session that had expired is swept with its partition', async () => {

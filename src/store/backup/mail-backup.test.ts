@@ -2,8 +2,11 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileS
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Address } from '../../base/address.ts'
+import { head, newMail } from '../../../test/kit/store/fixture.ts'
+import type { Address, Host } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
+import { decideRecipient, type Recipient } from '../../mail/rules/recipient.ts'
+import { PERMANENT, POOL } from '../../mail/rules/session.ts'
 import {
   ANN,
   backupFolders,
@@ -12,6 +15,7 @@ import {
   inFile,
   NOW,
 } from '../sqlite/testing/backup-folders.ts'
+import type { Store } from '../store.ts'
 import { BackupRefused } from './backup.ts'
 
 const FIXTURES = new URL('../../../test/fixtures/0.1.0/', import.meta.url)
@@ -55,6 +59,80 @@ describe('a backup', () => {
     writeFileSync(join(data, 'mail.db'), 'garbage '.repeat(2_000))
     expect(() => backup()).toThrow(/mail\.db is damaged/)
     expect(existsSync(file)).toBe(false)
+  })
+})
+
+/** own.test is that of key k1, with the permanent address ann@own.test, and has some mail. */
+async function fillOwnDomain() {
+  await fill()
+  const name = 'own.test' as Host
+  const claim = { id: 'dom_1', keyId: 'k1', name, token: 't', createdAt: NOW }
+  const session = {
+    ...{ address: 'ann@own.test' as Address, tokenHash: 'h', keyId: 'k1', ownDomain: name },
+    ...{ createdAt: NOW, expiresAt: PERMANENT, cooldownMs: 0, label: 'for good' },
+  }
+  await inMail(async (store) => {
+    await store.addOwnDomain(claim, 1)
+    await store.activateOwnDomain({ id: 'dom_1', keyId: 'k1', now: NOW })
+    await store.createSession(session)
+    const recipients = [await accepted(store, 'any@own.test'), await accepted(store, ANN_OWN)]
+    const mail = newMail(recipients, { head: head('Private subject') })
+    expect((await store.addMail(mail)).outcome).toBe('stored')
+  })
+}
+const ANN_OWN = 'ann@own.test'
+
+async function accepted(store: Pick<Store, 'findRecipient'>, text: string): Promise<Recipient> {
+  const facts = await store.findRecipient(text as Address)
+  const limits = {
+    ...{ mailbox: { maxMessages: 9, maxBytes: 1e6 }, maxMailBytes: 1e6 },
+    ...{ poolMaxBytes: 1e6, ownMaxBytes: 3 },
+  }
+  const found = decideRecipient(text as Address, facts, { limits, now: NOW, size: 0 })
+  expect.assert('mailbox' in found)
+  return { address: text as Address, ...found }
+}
+
+describe('a domain of a key holder', () => {
+  test('is still theirs after a restore, with its permanent addresses, and empty', async () => {
+    await fillOwnDomain()
+    backup()
+    expect(readFileSync(file).includes('Private subject')).toBe(false)
+    restore()
+    await start(empty)
+    await inMail(async (store) => {
+      expect(await store.findDomain('own.test' as Host)).toMatchObject({ owner: 'k1' })
+      expect((await store.listDomains()).map(({ name }) => name)).not.toContain('own.test')
+      expect(await store.listOwnDomains('k1')).toMatchObject([
+        { state: 'active', name: 'own.test' },
+      ])
+      const page = { keyId: 'k1', now: NOW, beforeId: undefined, limit: 9 }
+      expect(await store.listKeySessions(page)).toMatchObject([
+        { address: ANN_OWN, label: 'for good', count: 0, bytes: 0 },
+      ])
+      const recipients = [await accepted(store, 'any@own.test'), await accepted(store, ANN_OWN)]
+      const mailboxes = recipients.map(({ mailbox }) => mailbox)
+      expect(mailboxes).not.toContain(POOL)
+      const scope = { keyId: 'k1', pool: false, to: undefined, now: NOW }
+      const all = { sinceId: 0, beforeId: undefined, limit: 9 }
+      expect(await store.listKeyMail(scope, all)).toStrictEqual([])
+      await store.addMail(newMail(recipients, { head: head('after') }))
+      expect((await store.listKeyMail(scope, all)).map(({ subject }) => subject)).toStrictEqual([
+        ...['after', 'after'],
+      ])
+      expect(await store.listKeyMail({ ...scope, keyId: 'k2', pool: true }, all)).toStrictEqual([])
+    }, empty)
+  })
+
+  test('that its holder has given up since the backup does not come back into a mail.db that is kept', async () => {
+    await fillOwnDomain()
+    backup()
+    await inMail((store) => store.deleteOwnDomain('dom_1', 'k1', NOW))
+    expect(restore(data)).toMatchObject({ keptMail: true })
+    await inMail(async (store) => {
+      expect(await store.findDomain('own.test' as Host)).toBeUndefined()
+      expect(await store.listOwnDomains('k1')).toStrictEqual([])
+    })
   })
 })
 

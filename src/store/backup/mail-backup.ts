@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
+import { PERMANENT } from '../../mail/rules/session.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly } from '../sqlite/files.ts'
 import { DamagedFile, openMigrated, schemaOf } from '../sqlite/migrate.ts'
 
-// A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out. So is the state
-// of the ledger, because sessions created after the backup are missing: a service that finds none treats the ledger as unknown.
-const TABLES = ['mail_domain', 'gmail_account', 'address_ledger', 'block_entry', 'block_counter']
+// A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out, except that the
+// addresses at domains of key holders that do not expire are kept, without their mail. The state of the ledger is left out because
+// sessions created after the backup are missing: a service that finds none treats the ledger as unknown.
+const TABLES = [
+  ...['mail_domain', 'gmail_account', 'address_ledger', 'block_entry', 'block_counter'],
+  ...['own_domain', 'session'],
+]
+// Sessions of earlier schemas have no own_domain; none of them has this expiry.
+const KEPT_SESSIONS = `expires_at = ${PERMANENT.getTime()} and token_hash is not null`
 /** A table with the schema that they have. */
 const SCHEMA = 'mail_backup'
 
@@ -25,8 +32,11 @@ export function addMailTables(backup: Db, folder: string): void {
   const schema = schemaOf(backup, 'mail', 'mail')
   const present = tableNames(backup, 'mail')
   backup.transaction(() => {
-    for (const name of TABLES.filter((table) => present.includes(table)))
-      backup.exec(`create table main.${name} as select * from mail.${name}`)
+    for (const name of TABLES.filter((table) => present.includes(table))) {
+      const rows = name === 'session' ? `where ${KEPT_SESSIONS}` : ''
+      backup.exec(`create table main.${name} as select * from mail.${name} ${rows}`)
+    }
+    if (present.includes('session')) backup.exec('update main.session set count = 0, bytes = 0')
     backup.exec(`create table main.${SCHEMA} as select ${schema} as version`)
   })()
   backup.exec('detach mail')
@@ -58,12 +68,13 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   return true
 }
 
+// Domains of key holders are not added: this mail.db knows those that they have given up since.
 // Ids and numbers that are used by something else are new. Those that are free come first, so that no new one takes theirs.
 const ADD_MISSING = `
   insert or ignore into address_ledger select hmac from backup.address_ledger;
   insert into mail_domain (id, name, active, removed, sessions, reader, ttl_seconds)
     select iif(id in (select id from main.mail_domain), null, id), name, active, removed, sessions, reader, ttl_seconds
-    from backup.mail_domain where name not in (select name from main.mail_domain)
+    from backup.mail_domain where owner is null and name not in (select name from main.mail_domain)
     order by id in (select id from main.mail_domain), id;
   insert into gmail_account (id, email, active, health, reason)
     select iif(id in (select id from main.gmail_account), null, id), email, active, health, reason
@@ -118,7 +129,9 @@ function hasMailInUse(path: string, check: string): boolean {
   try {
     if (!tableNames(db).includes('ledger_state')) return true
     const converted = db.prepare<[], number>('select converted from ledger_state').pluck().get()
-    const used = db.prepare('select 1 from session union all select 1 from message')
+    const used = db.prepare(
+      `select 1 from session where not (${KEPT_SESSIONS}) union all select 1 from message`,
+    )
     if (converted === undefined) return used.get() !== undefined
     return hasCheck(db, check) || (converted === 0 && !hasHmacs(db))
   } finally {

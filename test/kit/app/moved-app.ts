@@ -124,7 +124,15 @@ function addRareRows(folder: string, expiredAddress: string): void {
     insert into gmail_deferred values (1000001, 'INBOX', 7, 11, 99, 'one+a@gmail.test', 300, 2, 1700000000000);
     insert into block_entry values ('spam.test', 'Ünï', 1700000000000, null, 1), ('192.0.2.0/24', '', 1, 2, 2);
     insert into block_counter values (1, 2);
-    insert into check_run values (1, 1700000000000, '[]')`)
+    insert into check_run values (1, 1700000000000, '[]');
+    insert into own_domain (id, key_id, name, token, state, reason, created_at)
+      values ('dom_1', 'key_other', 'own.test', 't', 'active', null, 1700000000000);
+    insert into mail_domain (name, sessions, reader, owner) select name, 0, 1, key_id from own_domain;
+    insert into session (id, address, token_hash, key_id, created_at, expires_at, count, bytes, own_domain)
+      select 7, '@own.test', '@own.test', key_id, 1700000000000, 253402300799000, 1, 9, 'own.test' from own_domain;
+    insert into message (mailbox, id, raw_id, recipient, sender_name, sender_email, subject, received_at, size, key_id, permanent)
+      select 7, 1836000000000001, raw_id, 'any@own.test', '', '', 'own', 1700000000000, 9, 'key_other', 1
+      from message limit 1`)
   mail.close()
   const shop = new Database(join(folder, 'shop.db'))
   shop.exec(`
