@@ -4,6 +4,7 @@ import { addBlockCommands } from '../blocks/commands.ts'
 import { addDoctorCommand } from '../doctor/commands.ts'
 import { addSetupCommand } from '../doctor/setup/setup.ts'
 import { addDomainCommands } from '../domains/commands.ts'
+import { addOwnDomainCommands, keyHoldings } from '../domains/own/commands.ts'
 import { addAccountCommands } from '../gmail/commands.ts'
 import { addKeyCommands } from '../keys/commands.ts'
 import { addInboxCommand } from '../mail/commands/inbox.ts'
@@ -74,13 +75,15 @@ export function program(context: CliContext, print: Print): Command {
   addSetupCommand(mayfly, context, print)
   addDoctorCommand(mayfly, context, print)
   addDomainCommands(group('domain', 'Manage mail domains'), context, print)
+  addOwnDomainCommands(group('own-domain', 'Manage domains of key holders'), context, print)
   addAccountCommands(group('account', 'Manage Gmail accounts'), context, print)
   addInboxCommand(mayfly, context, print)
   addMcpCommand(mayfly, context)
   addSessionCommands(group('session', 'Manage live sessions'), context, print)
   addMailCommands(group('mail', 'Manage stored mail'), context, print)
   addBlockCommands(group('block', 'Block senders and clients'), context, print)
-  addKeyCommands(group('key', 'Manage API keys'), context, print)
+  const key = { ...context, keyHoldings: keyHoldings(context) }
+  addKeyCommands(group('key', 'Manage API keys'), key, print)
   addWebhookCommands(group('webhook', 'Manage webhooks'), context, print)
   addOrderCommands(group('order', 'Show orders'), context, print)
   addLedgerCommands(

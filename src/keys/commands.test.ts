@@ -33,6 +33,8 @@ interface Issued {
   prefix: string
 }
 
+const revoking = () => ({ ...deps(), keyHoldings: async () => ['  corp.test'] })
+
 async function issued(plan = 'starter', more = {}): Promise<Issued> {
   const request = newKeyOptions(PLANS, { plan, ...more })
   const text = await printed(printNewKey(deps(), request, { json: true, url: '' }, print))
@@ -183,7 +185,7 @@ describe('list and show', () => {
     const duplicate = { id: 'key_twin', prefix, secretHash: 'h', plan: 'starter', label: '' }
     const limits = { maxRequests: 1, maxPerDay: undefined, maxDomains: 1, expiresAt: undefined }
     await fixture.store.addKey({ ...duplicate, ...limits, createdAt: NOON })
-    const [code, text] = await exitOf(() => revokeKey(deps(), prefix, print))
+    const [code, text] = await exitOf(() => revokeKey(revoking(), prefix, print))
     expect(code).toBe(1)
     expect(text).toMatch(/^Several keys match/)
     for (const keyId of [id, 'key_twin']) {
@@ -209,7 +211,8 @@ describe('roll, revoke and label', () => {
 
   test('a revoked key cannot be rolled', async () => {
     const { id, key, prefix } = await issued()
-    expect(await printed(revokeKey(deps(), key, print))).toContain(`Revoked ${prefix} (${id})`)
+    const revoked = await printed(revokeKey(revoking(), key, print))
+    expect(revoked).toBe(`Revoked ${prefix} (${id}).\n  corp.test`)
     expect(await fixture.store.readKey(id, NOON)).toMatchObject({ state: 'revoked' })
     expect((await exitOf(() => printRolledKey(deps(), id, {}, print)))[0]).toBe(1)
   })

@@ -24,7 +24,10 @@ import {
 import { type ApiKey, utcDayText } from './rules.ts'
 import { formatExpiry, keyLines, keyTable, plot, usageBars } from './usage-command.ts'
 
-type KeyContext = CommandContext<{ plans: readonly Plan[] }, unknown, KeyDeps['shop']>
+interface KeyContext extends CommandContext<{ plans: readonly Plan[] }, unknown, KeyDeps['shop']> {
+  /** What a revoked key leaves behind, in lines. */
+  keyHoldings(keyId: string): Promise<string[]>
+}
 
 export function addKeyCommands(key: Command, context: KeyContext, print: Print): void {
   const plans = () => context.config().plans
@@ -66,7 +69,9 @@ export function addKeyCommands(key: Command, context: KeyContext, print: Print):
   key
     .command('revoke <key>')
     .description('Revoke a key permanently')
-    .action((name: string) => withKeys((deps) => revokeKey(deps, name, print)))
+    .action((name: string) =>
+      withKeys((deps) => revokeKey({ ...deps, keyHoldings: context.keyHoldings }, name, print)),
+    )
   key
     .command('label <key> <text>')
     .description('Set the label of a key')
@@ -183,10 +188,16 @@ export async function printRolledKey(
   for (const line of table(rows)) print(line)
 }
 
-export async function revokeKey(deps: KeyDeps, name: string, print: Print): Promise<void> {
+export async function revokeKey(
+  deps: KeyDeps & Pick<KeyContext, 'keyHoldings'>,
+  name: string,
+  print: Print,
+): Promise<void> {
   const key = await findKey(deps, name)
+  const holdings = await deps.keyHoldings(key.id)
   await deps.shop.revokeKey(key.id)
   print(`Revoked ${key.prefix} (${key.id}).`)
+  for (const line of holdings) print(line)
 }
 
 export async function labelKey(

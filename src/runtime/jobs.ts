@@ -1,6 +1,7 @@
 import { seriesSweep, startSeries } from '../admin/series/jobs.ts'
 import { blockSweep } from '../blocks/jobs.ts'
 import { startCheckJob } from '../doctor/jobs.ts'
+import { startOwnDomainChecks } from '../domains/own/jobs.ts'
 import { startShopJobs } from '../shop/jobs.ts'
 import { startWebhooks } from '../webhooks/jobs.ts'
 
@@ -12,6 +13,7 @@ export const jobs = {
   shop: startShopJobs,
   checks: startCheckJob,
   webhooks: startWebhooks,
+  ownDomains: startOwnDomainChecks,
 }
 
 /** Deletions of what has expired, besides mail and sessions. */

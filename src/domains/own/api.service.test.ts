@@ -121,9 +121,28 @@ describe('200', () => {
     expect(records[0]?.name).toBe('_mayfly.xn--bcher-kva.test')
   })
 
+  test('a verified domain is active, and takes mail for its key alone', async () => {
+    const { domain } = await verified()
+    expect(await app.mail(`anybody@${domain}`)).toBe(250)
+    const read = ({ headers }: TestKey) => request(`${app.url}/emails`, { headers })
+    expect((await read(key)).text).toContain(`anybody@${domain}`)
+    expect((await read(other)).text).not.toContain(`anybody@${domain}`)
+    const { body } = await call('')
+    expect(body).toMatchObject({ domains: [{ state: 'active', taken: 1 }] })
+  })
+
   test('a domain is verified again without a change', async () => {
     const { id } = await verified()
     expect((await verify(id)).body).toMatchObject({ domain: { state: 'active', reason: null } })
+  })
+
+  test('without the catch-all, mail to unknown addresses is refused', async () => {
+    const { id, domain } = await verified()
+    const { body } = await call(`/${id}`, { catch_all: '0' })
+    expect(body['domain']).toMatchObject({ catch_all: false })
+    expect(await app.mail(`anybody@${domain}`)).toBe(550)
+    await call(`/${id}`, { catch_all: '1' })
+    expect(await app.mail(`anybody@${domain}`)).toBe(250)
   })
 
   test('a key takes a domain over once the record of the other one is missing', async () => {

@@ -76,7 +76,7 @@ export async function verifyOwnDomain(
   const found = await deps.ownDomainDns(claim.name)
   const record = recordOf(claim, found)
   const isHeld = claim.state !== 'pending'
-  const checked = isHeld ? await recordCheck(deps, id, record) : claim
+  const checked = isHeld ? required(await recordCheck(deps, id, record)) : claim
   if (record === 'unknown') throw dnsFailed(found)
   if (record === 'missing') throw recordMissing(claim, found)
   if (found.isAlias) {
@@ -105,14 +105,15 @@ async function activate(
   return await findOwnDomain(deps, id, keyId)
 }
 
-/** Records what a check of a domain that is held found; without `record`, only what its key means for it. */
+/** Records what a check of a domain that is held found; without `record`, only what its key means for it. Undefined if it is gone. */
 export async function recordCheck(
   { store, shop, now, log }: CheckDeps,
   id: string,
   record?: RecordCheck,
-): Promise<OwnDomain> {
+): Promise<OwnDomain | undefined> {
   // Read again: looking for the record takes seconds.
-  const domain = await findOwnDomain({ store }, id)
+  const domain = await store.findOwnDomain(id)
+  if (!domain) return undefined
   const lapse = lapseOf(await shop.readKey(domain.keyId, now()), now())
   const next = afterCheck(domain, { record, lapse }, now())
   const { state, reason, checkedAt, missingSince, lapsedSince } = next
@@ -127,7 +128,7 @@ export async function recordCheck(
     const facts = { domain: domain.name, key: domain.keyId, state, reason }
     log.info(facts, 'state of a key holder’s domain changed')
   }
-  return required(changed)
+  return changed
 }
 
 /** For /usage. */
@@ -170,7 +171,7 @@ export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnD
   if (state === 'suspended' && reason === 'suspended_by_operator') {
     await deps.store.changeOwnDomain(id, { state: 'active', reason: null })
   }
-  return await recordCheck(deps, id)
+  return required(await recordCheck(deps, id))
 }
 
 export async function deleteOwnDomain(
