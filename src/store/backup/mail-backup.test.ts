@@ -62,6 +62,10 @@ describe('a backup', () => {
   })
 })
 
+/** With the methods that a command does not need. */
+const inStore = <T>(operation: (store: Store) => Promise<T>, folder?: string) =>
+  inMail((store) => operation(store as Store), folder)
+
 /** own.test is that of key k1, with the permanent address ann@own.test, and has some mail. */
 async function fillOwnDomain() {
   await fill()
@@ -71,7 +75,7 @@ async function fillOwnDomain() {
     ...{ address: 'ann@own.test' as Address, tokenHash: 'h', keyId: 'k1', ownDomain: name },
     ...{ createdAt: NOW, expiresAt: PERMANENT, cooldownMs: 0, label: 'for good' },
   }
-  await inMail(async (store) => {
+  await inStore(async (store) => {
     await store.addOwnDomain(claim, 1)
     await store.activateOwnDomain({ id: 'dom_1', keyId: 'k1', now: NOW })
     await store.createSession(session)
@@ -100,7 +104,7 @@ describe('a domain of a key holder', () => {
     expect(readFileSync(file).includes('Private subject')).toBe(false)
     restore()
     await start(empty)
-    await inMail(async (store) => {
+    await inStore(async (store) => {
       expect(await store.findDomain('own.test' as Host)).toMatchObject({ owner: 'k1' })
       expect((await store.listDomains()).map(({ name }) => name)).not.toContain('own.test')
       expect(await store.listOwnDomains('k1')).toMatchObject([
@@ -127,9 +131,9 @@ describe('a domain of a key holder', () => {
   test('that its holder has given up since the backup does not come back into a mail.db that is kept', async () => {
     await fillOwnDomain()
     backup()
-    await inMail((store) => store.deleteOwnDomain('dom_1', 'k1', NOW))
+    await inStore((store) => store.deleteOwnDomain('dom_1', 'k1', NOW))
     expect(restore(data)).toMatchObject({ keptMail: true })
-    await inMail(async (store) => {
+    await inStore(async (store) => {
       expect(await store.findDomain('own.test' as Host)).toBeUndefined()
       expect(await store.listOwnDomains('k1')).toStrictEqual([])
     })
