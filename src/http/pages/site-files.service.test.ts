@@ -4,6 +4,7 @@ import { request, requestFrom } from '../../../test/kit/http/http-client.ts'
 import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
 import { PAGE_POLICY, policyFault } from '../../../test/kit/http/page-policy.ts'
 import { FAKE_SHOP } from '../../../test/kit/shop/shop-client.ts'
+import { domainName } from '../../../test/kit/store/fixture.ts'
 import { evaluateMtaSts } from '../../doctor/rules/tls-rules.ts'
 import { THEME_COLOURS } from '../../shared/site.ts'
 
@@ -142,6 +143,8 @@ describe('/.well-known/mta-sts.txt', () => {
   test('is the policy of the domain in Host, as mayfly doctor expects it', async () => {
     const enforcing = await openTestServer({ env: { ...settings, MAYFLY_MTA_STS: 'enforce' } })
     onTestFinished(enforcing.stop)
+    const wild = { name: domainName('*.wild.test'), sessions: true, reader: false }
+    await enforcing.store.addDomain({ ...wild, ttlSeconds: undefined })
     for (const host of ['mta-sts.box.test', 'MTA-STS.Box.Test:443', 'mta-sts.box.test.:443']) {
       const { status, headers, text: body } = await requestFor(enforcing.url, host)
       expect([status, headers.get('content-type')]).toStrictEqual([
@@ -159,7 +162,8 @@ describe('/.well-known/mta-sts.txt', () => {
       expect(evaluateMtaSts('box.test', txt, { ...facts, policy }).status).toBe('ok')
       expect(body).toMatch(/^mode: enforce$/m)
     }
-    for (const host of ['box.test', 'mta-sts.other.test', 'mta-sts.', 'mta-sts.sub.box.test'])
+    const others = ['box.test', 'mta-sts.other.test', 'mta-sts.', 'mta-sts.sub.box.test']
+    for (const host of [...others, 'mta-sts.wild.test', 'mta-sts.a.wild.test'])
       expect((await requestFor(enforcing.url, host)).status, host).toBe(404)
   })
 

@@ -7,7 +7,6 @@ import {
   type MailDomain,
   wildcardAbove,
 } from '../../base/address.ts'
-import type { MailDeps } from '../deps.ts'
 import type { MailStore } from '../store.ts'
 
 /** For the operator's commands. */
@@ -16,7 +15,11 @@ export type DomainAdminStore = Pick<
   'listDomains' | 'addDomain' | 'findDomain' | 'changeDomain'
 >
 
-export async function sessionDomains({ store }: Pick<MailDeps, 'store'>): Promise<MailDomain[]> {
+export async function sessionDomains({
+  store,
+}: {
+  store: Pick<MailStore, 'listDomains'>
+}): Promise<MailDomain[]> {
   return (await store.listDomains()).filter(acceptsSessions)
 }
 
@@ -42,7 +45,7 @@ interface ConfiguredDomains {
  * that were added by a command, except that a wildcard is a reader domain only while the settings name it.
  */
 export async function addConfiguredDomains(
-  { store }: Pick<MailDeps, 'store'>,
+  { store }: { store: DomainAdminStore },
   { domains, readerDomains }: ConfiguredDomains,
 ): Promise<void> {
   const reads = (name: DomainName) =>

@@ -89,14 +89,14 @@ ${rejected ? html`<p class="fault" id="why" role="alert">${rejected.reason}</p>`
       html`<option value="${domain.id}"${selected(domain.id)}>@${domainName(domain)}</option>`,
   )}</select></p>
 </div>
-${domains.some(({ wildcard }) => wildcard) ? subdomainField(t, rejected?.subdomain ?? '') : html``}
 <p class="soft" id="hint">${t('address_form_name_hint')} ${t('address_form_random')}</p>
+${domains.some(({ wildcard }) => wildcard) ? subdomainField(t, rejected?.subdomain ?? '') : html``}
 <button class="plain">${t('address_form_submit')}</button>
 </form>`
 }
 
 function subdomainField(t: Locale['t'], value: string): Markup {
-  return html`<p class="field"><label for="subdomain">${t('address_form_subdomain')}</label>
-<input id="subdomain" name="subdomain" value="${value}" maxlength="63" dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="subdomain-hint"></p>
-<p class="soft" id="subdomain-hint">${t('plain_subdomain_hint')}</p>`
+  return html`<div class="field"><label for="subdomain">${t('address_form_subdomain')}</label>
+<input id="subdomain" name="subdomain" value="${value}" maxlength="63" dir="ltr" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="subdomain-hint">
+<p class="soft" id="subdomain-hint">${t('plain_subdomain_hint')}</p></div>`
 }
