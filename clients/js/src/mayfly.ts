@@ -98,6 +98,8 @@ export interface NewMailbox extends MailboxSettings {
   /** The name of a mail domain, instead of its id. */
   domain?: string
   domain_id?: number
+  /** Of a wildcard domain: a label, or `random`, which is the default there. */
+  subdomain?: string
   /** Seconds. */
   ttl?: number
   use_gmail?: boolean
