@@ -147,13 +147,13 @@ function generalConfig({ setting, secret }: SettingReader) {
       'MAYFLY_DOMAINS',
       mailDomains,
       EXAMPLES,
-      'mail domains to add at start; never removes any',
+      'mail domains to add at start, also *.name for addresses at its subdomains; never removes any',
     ),
     readerDomains: setting(
       'MAYFLY_READER_DOMAINS',
       mailDomains,
       '',
-      'mail domains whose unclaimed mail goes to the pool; empty: all',
+      'mail domains whose unclaimed mail goes to the pool; empty: all but wildcards',
     ),
   }
 }
