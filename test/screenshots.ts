@@ -5,6 +5,7 @@ import { startApp } from './kit/app/app.ts'
 import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './kit/page/browser.ts'
 import { closeMenu } from './kit/page/inbox.ts'
 import { ADMIN_ENV } from './kit/page/views/admin.ts'
+import { OWN_DOMAINS } from './kit/page/views/key.ts'
 import { DOCUMENTS } from './kit/page/views.ts'
 import { openKeyRing } from './kit/shop/keys.ts'
 import { FAKE_SHOP } from './kit/shop/shop-client.ts'
@@ -32,7 +33,7 @@ const schemes = chosen(SCHEMES)
 const languages = chosen(LANGUAGES)
 
 mkdirSync(folder, { recursive: true })
-const app = await startApp({ env: { ...FAKE_SHOP, ...ADMIN_ENV } })
+const app = await startApp({ env: { ...FAKE_SHOP, ...ADMIN_ENV, ...OWN_DOMAINS } })
 const ring = await openKeyRing(app)
 const browser = await launchBrowser()
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Host } from '../../src/base/address.ts'
 import { openMailStoreForCli } from '../../src/runtime/stores.ts'
 import { request } from '../kit/http/http-client.ts'
 import { openPages } from '../kit/page/pages.ts'
@@ -79,6 +80,31 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   await page.getByLabel('Admin token').waitFor()
   await page.reload()
   await page.getByLabel('Admin token').waitFor()
+})
+
+test('a domain of a key is deactivated, activated and removed', async () => {
+  const store = await openMailStoreForCli(app().config)
+  const claim = { id: 'dom_1', keyId: 'key_1', name: 'mail.own.test' as Host, token: 'token' }
+  await store.addOwnDomain({ ...claim, createdAt: app().now() }, 1)
+  await store.activateOwnDomain({ ...claim, now: app().now() })
+  await store.close()
+  const page = await openAdmin()
+  await openView(page, 'Domains')
+  await page.getByText('box.test').first().waitFor()
+  expect(await page.getByText('mail.own.test').count()).toBe(0)
+  await openView(page, 'Key domains')
+  const entry = page.getByRole('listitem').filter({ hasText: 'mail.own.test' })
+  const press = async (name: string) => {
+    await entry.getByRole('button', { name: `${name}: mail.own.test` }).click()
+    if (name !== 'Activate') await page.getByRole('dialog').getByRole('button', { name }).click()
+  }
+  await press('Deactivate')
+  await entry.getByText('Suspended').waitFor()
+  await entry.getByText('Deactivated by you').waitFor()
+  await press('Activate')
+  await entry.getByText('Active', { exact: true }).waitFor()
+  await press('Remove')
+  await page.getByText('Nothing here yet.').waitFor()
 })
 
 test('the overview is one request, and all of its plots show the values at the pointer', async () => {

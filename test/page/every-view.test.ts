@@ -4,11 +4,12 @@ import { DESKTOP, PHONE } from '../kit/page/browser.ts'
 import { checkColours, checkContrast } from '../kit/page/contrast.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 import { ADMIN_ENV } from '../kit/page/views/admin.ts'
+import { OWN_DOMAINS } from '../kit/page/views/key.ts'
 import { DOCUMENTS, type View } from '../kit/page/views.ts'
 import { type KeyRing, openKeyRing } from '../kit/shop/keys.ts'
 import { FAKE_SHOP } from '../kit/shop/shop-client.ts'
 
-const visits = openPages({ ...FAKE_SHOP, ...ADMIN_ENV })
+const visits = openPages({ ...FAKE_SHOP, ...ADMIN_ENV, ...OWN_DOMAINS })
 let ring: KeyRing
 beforeAll(async () => {
   ring = await openKeyRing(visits.app())

@@ -60,6 +60,11 @@ test('used and remaining requests are shown in words, numbers and a bar, also th
   expect(await page.getByText('5 of 2,000 used').isVisible()).toBeTruthy()
 })
 
+test('domains are shown only if the operator allows them', async () => {
+  const page = await showUsage(await ring.issue())
+  expect(await page.getByRole('heading', { name: 'Your domains' }).count()).toBe(0)
+})
+
 test('the key is stored for this tab only, and hidden in the sample code until it is revealed; the focus moves to the content that replaces the form, and back', async () => {
   const key = await ring.issue()
   const page = await showUsage(key)

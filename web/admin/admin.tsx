@@ -11,6 +11,7 @@ import { checksView } from './checks.tsx'
 import { domainsView } from './domains.tsx'
 import { mailView, OpenMail } from './mail.tsx'
 import { Overview } from './overview.tsx'
+import { ownDomainsView } from './own-domains.tsx'
 import { sessionsView } from './sessions.tsx'
 import { keysView, ordersView } from './shop.tsx'
 import {
@@ -30,6 +31,7 @@ import './admin.css'
 const VIEWS = {
   overview: () => <Overview />,
   domains: domainsView,
+  'own-domains': ownDomainsView,
   sessions: sessionsView,
   mail: (id) => (id === undefined ? mailView() : <OpenMail id={id} />),
   blocks: blocksView,
@@ -45,7 +47,7 @@ const NAMES = Object.keys(VIEWS) as ViewName[]
 
 /** A view, and the message that is open in it: `#mail/12`. */
 function placeOf(hash: string) {
-  const [, name, id] = /^#(\w+)(?:\/(\d+))?$/.exec(hash) ?? []
+  const [, name, id] = /^#([\w-]+)(?:\/(\d+))?$/.exec(hash) ?? []
   const view = NAMES.find((one) => one === name) ?? 'overview'
   return { view, id: id === undefined ? undefined : Number(id) }
 }

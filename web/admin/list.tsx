@@ -46,6 +46,7 @@ type ListName =
   | 'keys'
   | 'mail'
   | 'orders'
+  | 'own-domains'
   | 'sessions'
   | 'webhooks'
 type List<Name extends ListName> = ApiResponses[`GET /admin/api/${Name}`]

@@ -5,6 +5,7 @@ import { Field, Form, VERBATIM } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Layout, mountPage, setTitle } from '../site/layout.tsx'
 import { siteConfig } from '../site/site-config.ts'
+import { Domains } from './domains.tsx'
 import {
   hasInteracted,
   isLoading,
@@ -89,6 +90,7 @@ function KeyPage() {
           <>
             {rolledKey.value && <RolledKeyView key={rolledKey.value.key} made={rolledKey.value} />}
             <UsageView usage={usage.value} />
+            {siteConfig.ownMailLife !== null && <Domains />}
             <Webhooks />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{t('key_samples')}</h2>

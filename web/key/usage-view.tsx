@@ -36,6 +36,14 @@ export function UsageView({ usage }: { usage: Usage }) {
           </span>
         </div>
         <State usage={usage} />
+        {usage.warnings.map(({ domain, at_iso: at }) => (
+          <p key={domain} class="notice">
+            {domain === null
+              ? t('own_warning_expires', { time: formatDateTime(at) })
+              : t('own_warning', { domain, time: formatDateTime(at) })}{' '}
+            <a href="#domains">{t('own_title')}</a>
+          </p>
+        ))}
         <Meter
           label={t('key_total')}
           used={usage.used}

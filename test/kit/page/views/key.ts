@@ -3,6 +3,8 @@ import { request } from '../../http/http-client.ts'
 import type { TestKey } from '../../shop/keys.ts'
 import type { View, ViewContext } from '../views.ts'
 
+export const OWN_DOMAINS = { MAYFLY_OWN_DOMAINS: 'keys' }
+
 export const keyViews: readonly View[] = [
   {
     name: 'key-form',
@@ -31,6 +33,46 @@ export const keyViews: readonly View[] = [
     },
   },
   {
+    name: 'key-domains',
+    within: 'section:has(> .key-top > #domains)',
+    continues: true,
+    async open({ page }) {
+      const list = { status: 'success', domains: DOMAINS, limit: 20 }
+      await page.route('**/domains', (route) => route.fulfill({ json: list }))
+      await page.route('**/usage', async (route) => {
+        const response = await route.fetch()
+        await route.fulfill({ response, json: { ...(await response.json()), warnings: WARNINGS } })
+      })
+      await page.reload()
+      const all = page.locator('.key-entry:has(.records)')
+      await all.first().waitFor()
+      for (const one of await all.all()) {
+        if ((await one.getAttribute('open')) === null) await one.locator('> summary').click()
+      }
+    },
+  },
+  {
+    name: 'key-domain-error',
+    within: '.key-form',
+    complaint: /40\d/,
+    continues: true,
+    async open({ page }) {
+      await page.unroute('**/domains')
+      await page.getByPlaceholder('mail.example.com').fill('127.0.0.1')
+      await page.getByRole('button', { name: 'Add domain' }).click()
+      await page.getByText('Enter a domain name of your own').waitFor()
+    },
+  },
+  {
+    name: 'key-domain-delete',
+    continues: true,
+    screenshotOnly: true,
+    async open({ page }) {
+      await page.getByRole('button', { name: 'Delete domain' }).first().click()
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
     name: 'key-webhooks',
     within: 'section:has(> #webhooks)',
     continues: true,
@@ -42,7 +84,7 @@ export const keyViews: readonly View[] = [
       const delivery = { status: 200, error: null, ms: 84 }
       await page.route('**/webhooks/*/test', (route) => route.fulfill({ json: { delivery } }))
       await page.reload()
-      const all = page.locator('.key-entry')
+      const all = page.locator('section:has(> #webhooks) .key-entry')
       await all.first().waitFor()
       for (const one of await all.all()) await one.locator('> summary').click()
       await all.first().getByRole('button', { name: 'Send a test' }).click()
@@ -57,7 +99,7 @@ export const keyViews: readonly View[] = [
     async open({ page }) {
       const secret = `whsec_${'c2VjcmV0'.repeat(5)}`
       await page.route('**/webhooks/*/roll-secret', (route) => route.fulfill({ json: { secret } }))
-      const first = page.locator('.key-entry').first()
+      const first = page.locator('section:has(> #webhooks) .key-entry').first()
       await first.getByRole('button', { name: 'Roll secret' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Roll secret' }).click()
       await first.locator('.secret-sample').waitFor()
@@ -68,7 +110,7 @@ export const keyViews: readonly View[] = [
     continues: true,
     screenshotOnly: true,
     async open({ page }) {
-      const first = page.locator('.key-entry').first()
+      const first = page.locator('section:has(> #webhooks) .key-entry').first()
       await first.getByRole('button', { name: 'Delete webhook' }).click()
       await page.getByRole('dialog').waitFor()
     },
@@ -121,6 +163,53 @@ const DELIVERIES = [
   { message_id: 3, attempt: 1, status: 200, error: null, ms: 61, ...at(41) },
   { message_id: 2, attempt: 2, status: 200, error: null, ms: 75, ...at(23) },
   { message_id: 2, attempt: 1, status: null, error: 'connection refused', ms: 3, ...at(18) },
+]
+
+const LONG_NAME = `${'very-long-name-of-a-department.'.repeat(3)}acme.example`
+const [EARLIER, LATER] = ['2026-02-26T06:00:00Z', '2026-03-05T06:00:00Z']
+
+const domain = (name: string, fields: object = {}, unicode = name) => ({
+  id: `dom_${unicode}`,
+  domain: name,
+  unicode,
+  state: 'active',
+  reason: null,
+  catch_all: true,
+  records: [
+    {
+      type: 'TXT',
+      name: `_mayfly.${name}`,
+      value: 'mayfly-verification=2uYc0Wn6mKp4Vf8Qe1Rj5tHa9zI',
+    },
+    { type: 'MX', name, value: '10 mail.mayfly.example' },
+  ],
+  verified_at_iso: '2026-02-01T09:30:00Z',
+  checked_at_iso: '2026-03-01T06:00:00Z',
+  missing_since_iso: null,
+  suspends_at_iso: null,
+  taken: 12_480,
+  refused: 37,
+  ...fields,
+})
+const PENDING = { state: 'pending', verified_at_iso: null, taken: 0, refused: 0 }
+const MISSING = { reason: 'record_missing', missing_since_iso: EARLIER, suspends_at_iso: LATER }
+
+/** One in each state. */
+const DOMAINS = [
+  domain('mail.acme.example'),
+  domain('new.acme.example', PENDING),
+  domain('lost.acme.example', { ...PENDING, reason: 'taken_over' }),
+  domain('moved.acme.example', MISSING),
+  domain('lapsing.acme.example', { reason: 'key_expired', suspends_at_iso: LATER }),
+  domain('slow.acme.example', { reason: 'not_checked', catch_all: false }),
+  domain('gone.acme.example', { ...MISSING, state: 'suspended', suspends_at_iso: null }),
+  domain('bad.acme.example', { reason: 'suspended_by_operator', state: 'suspended' }),
+  domain('xn--mnchen-3ya.example', PENDING, 'münchen.example'),
+  domain(LONG_NAME, PENDING),
+]
+
+const WARNINGS = [
+  { code: 'record_missing', domain: 'moved.acme.example', at: LATER, at_iso: LATER },
 ]
 
 const WEBHOOKS = [

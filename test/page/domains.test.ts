@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDnsServer, type Zone } from '../kit/dns/dns-server.ts'
+import { PHONE } from '../kit/page/browser.ts'
+import { checkAccessibility, openPages } from '../kit/page/pages.ts'
+import { enterKey, OWN_DOMAINS } from '../kit/page/views/key.ts'
+import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
+
+const NAME = 'mail.acme.test'
+const zone: Zone = {
+  'NS acme.test': ['ns.acme.test'],
+  'A ns.acme.test': ['127.0.0.1'],
+  'SOA acme.test': ['ns.acme.test'],
+}
+const dns = await openDnsServer(zone)
+const { app, visit, allow } = openPages({
+  ...OWN_DOMAINS,
+  MAYFLY_DNS: dns.server,
+  MAYFLY_OWN_DOMAIN_DNS: dns.server,
+})
+let ring: KeyRing
+beforeAll(async () => {
+  ring = await openKeyRing(app())
+})
+afterAll(async () => {
+  await ring.close()
+  await dns.close()
+})
+
+async function showDomains(key: TestKey): Promise<Page> {
+  const page = await visit('/key', { viewport: PHONE })
+  await enterKey(page, key.secret)
+  await page.getByRole('heading', { name: 'Your domains' }).waitFor()
+  return page
+}
+
+test('a domain is added, verified once its record is published, and deleted; what is refused says why', async () => {
+  const key = await ring.issue({ domains: 1 })
+  const page = await showDomains(key)
+  const section = page.getByRole('region', { name: 'Your domains' })
+  const press = (name: string) => section.getByRole('button', { name, exact: true }).click()
+  const confirm = async (name: string) => {
+    await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+  }
+  const add = async (name: string) => {
+    await section.getByLabel('Domain', { exact: true }).fill(name)
+    await press('Add domain')
+  }
+  allow({ complaint: /40[0-9]/ })
+  await add('127.0.0.1')
+  await section.getByRole('alert').getByText('Enter a domain name of your own').waitFor()
+  await add('sub.box.test')
+  await section.getByRole('alert').getByText('This domain belongs to the operator').waitFor()
+
+  await add(NAME)
+  await section.getByText('Not verified').waitFor()
+  await section.getByText('Your plan includes 1 domain').waitFor()
+  const records = section.getByRole('list', { name: 'DNS records' })
+  const text = await records.locator('li', { hasText: 'TXT' }).locator('code').nth(1).textContent()
+  expect(await records.locator('code').allTextContents()).toStrictEqual([
+    `_mayfly.${NAME}`,
+    expect.stringMatching(/^mayfly-verification=\w+/),
+    NAME,
+    expect.stringMatching(/^10 /),
+  ])
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await records.getByRole('button', { name: 'Copy: TXT, Value' }).click()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text)
+
+  await press('Verify now')
+  await section.getByRole('alert').getByText('The TXT record was not found').waitFor()
+  zone[`TXT _mayfly.${NAME}`] = [text ?? '']
+  await press('Verify now')
+  await section.getByRole('status').getByText(`${NAME} is verified`).waitFor()
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Verify now')
+  await app().mail(`anybody@${NAME}`)
+  await press('Turn catch-all off')
+  await section.getByText('Off: mail to unknown addresses is refused').waitFor()
+  expect(await section.getByText('Messages received').locator('+ dd').textContent()).toBe('1')
+
+  await checkAccessibility(page)
+  await press('Delete domain')
+  await confirm('Delete domain')
+  await section.getByLabel('Domain', { exact: true }).waitFor()
+  expect(await section.locator('details').count()).toBe(0)
+  await page.locator('section:focus', { hasText: 'Your domains' }).waitFor()
+})
+
+test('without domains in the plan, there is nothing to fill in', async () => {
+  const page = await showDomains(await ring.issue({ domains: 0 }))
+  await page.getByText('Your plan does not include domains').waitFor()
+  expect(await page.getByLabel('Domain', { exact: true }).count()).toBe(0)
+})
