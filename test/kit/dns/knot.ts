@@ -8,11 +8,15 @@ import { freePort, startServer } from '../programs/server-process.ts'
 import { tempFolder } from '../store/stores.ts'
 import { waitUntil } from '../wait-until.ts'
 
+type Zones = Readonly<Record<string, readonly string[]>>
+
 interface ZoneOptions {
   /** Address and port, such as 127.0.0.1@53. */
   listen: string
   /** Lines of a zone file, with absolute names. */
   records: readonly string[]
+  /** Zones below the root: their names and records. */
+  zones?: Zones
   serial?: number
   /** A zone that cannot be loaded: names in it are answered with SERVFAIL. */
   broken?: string
@@ -20,18 +24,25 @@ interface ZoneOptions {
 
 /** Writes knot.conf and the zone of a Knot DNS that is the root of a private name space. */
 export function dnsServerFiles(folder: string, options: ZoneOptions): void {
-  const { listen, records, serial = 1, broken = 'broken.test' } = options
-  writeFileSync(join(folder, 'root.zone'), zoneText(serial, records))
-  writeFileSync(join(folder, 'knot.conf'), configuration(folder, listen, broken))
+  const { listen, records, zones = {}, serial = 1, broken = 'broken.test' } = options
+  writeFileSync(join(folder, 'root.zone'), zoneText('', serial, records))
+  for (const [name, lines] of Object.entries(zones)) {
+    writeFileSync(join(folder, `${name}.zone`), zoneText(name, serial, lines))
+  }
+  const names = [broken, ...Object.keys(zones)]
+  writeFileSync(join(folder, 'knot.conf'), configuration(folder, listen, names))
 }
 
 /** Debian's Knot DNS on a free local port. */
-export async function openDnsServer(records: readonly string[], { broken = 'broken.test' } = {}) {
+export async function openDnsServer(
+  records: readonly string[],
+  { broken = 'broken.test', zones = {} }: Pick<ZoneOptions, 'broken' | 'zones'> = {},
+) {
   const folder = tempFolder()
   const port = await freePort()
   const listen = `127.0.0.1@${port}`
   let serial = 1
-  dnsServerFiles(folder.path, { listen, records, broken })
+  dnsServerFiles(folder.path, { listen, records, zones, broken })
   const server = await startServer({
     command: [program('knotd'), '-c', join(folder.path, 'knot.conf')],
     folder: folder.path,
@@ -39,16 +50,19 @@ export async function openDnsServer(records: readonly string[], { broken = 'brok
   })
   const resolver = new Resolver()
   resolver.setServers([`127.0.0.1:${port}`])
+  const hasLoaded = async (zone: string) =>
+    (await resolver.resolveSoa(zone).catch(() => undefined))?.serial === serial
   const isLoaded = async () =>
-    (await resolver.resolveSoa('.').catch(() => undefined))?.serial === serial
+    (await Promise.all(['.', ...Object.keys(zones)].map(hasLoaded))).every(Boolean)
   await waitUntil(isLoaded)
 
   return {
     server: `127.0.0.1:${port}`,
-    /** Replaces all records. */
-    async change(lines: readonly string[]) {
+    /** Replaces all records of the root, and of the zones that are named. */
+    async change(lines: readonly string[], changed: Zones = {}) {
       serial += 1
-      dnsServerFiles(folder.path, { listen, records: lines, serial, broken })
+      const all = { ...zones, ...changed }
+      dnsServerFiles(folder.path, { listen, records: lines, zones: all, serial, broken })
       server.kill('SIGHUP')
       await waitUntil(isLoaded)
     },
@@ -71,12 +85,13 @@ export async function openSilentServers(count: number) {
   }
 }
 
-function zoneText(serial: number, records: readonly string[]): string {
-  const soa = `. 60 IN SOA ns.test. hostmaster.test. ${serial} 3600 600 86400 60`
-  return `${[soa, '. 60 IN NS ns.test.', ...records].join('\n')}\n`
+function zoneText(name: string, serial: number, records: readonly string[]): string {
+  const soa = `${name}. 60 IN SOA ns.test. hostmaster.test. ${serial} 3600 600 86400 60`
+  return `${[soa, `${name}. 60 IN NS ns.test.`, ...records].join('\n')}\n`
 }
 
-function configuration(folder: string, listen: string, broken: string): string {
+/** A zone without a file is broken. */
+function configuration(folder: string, listen: string, zones: readonly string[]): string {
   return `server:
     rundir: "${folder}"
     listen: ${listen}
@@ -96,7 +111,5 @@ template:
 zone:
   - domain: "."
     file: root.zone
-  - domain: "${broken}"
-    file: missing.zone
-`
+${zones.map((zone) => `  - domain: "${zone}"\n    file: ${zone}.zone\n`).join('')}`
 }
