@@ -108,6 +108,7 @@ const OTHER_LIMITS = [
     '413; 431 `too_large`',
   ],
   ['time for a request to arrive', '15 s', '', '408 `timeout`'],
+  ['domains of its own per key', 'by plan', '`MAYFLY_PLANS_FILE`', '409 `domain_limit`'],
   ['webhooks per key', figure(MAX_WEBHOOKS_PER_KEY), '', '409 `webhook_limit`'],
   [
     'life of a session without a key; with one',

@@ -17,7 +17,8 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 function context() {
-  const { store, shop, now } = fixture.deps
+  const { shop, now } = fixture.deps
+  const store = { ...fixture.deps.store, waitUntilVisible: async () => {} }
   return {
     withMail: (run: (mail: typeof store) => Promise<void>) => run(store),
     withShop: (run: (keys: typeof shop) => Promise<void>) => run(shop),

@@ -21,7 +21,11 @@ import type { OwnDomain } from './rules.ts'
 import type { OwnDomainStore } from './store.ts'
 
 type OwnDomainContext = Pick<
-  CommandContext<unknown, OwnDomainStore, OwnDomainDeps['shop']>,
+  CommandContext<
+    unknown,
+    OwnDomainStore & { waitUntilVisible(): Promise<void> },
+    OwnDomainDeps['shop']
+  >,
   'withMail' | 'withShop' | 'now'
 >
 type CommandDeps = Pick<OwnDomainDeps, 'store' | 'shop' | 'bus' | 'now' | 'log'>
@@ -59,7 +63,9 @@ export function addOwnDomainCommands(
     withMail((store) =>
       withShop((shop) =>
         // The service looks for changes by itself, and the command says what it did.
-        operation({ store, shop, now, bus: { wake() {} }, log: { info() {} } }),
+        operation({ store, shop, now, bus: { wake() {} }, log: { info() {} } }).then(
+          store.waitUntilVisible,
+        ),
       ),
     )
   for (const [action, [description, run, done]] of Object.entries(ACTIONS)) {
