@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cursorOf } from '../src/keys/api/emails.ts'
 import { OPERATOR } from '../src/mail/rules/session.ts'
+import { openDnsServer } from './kit/dns/dns-server.ts'
 import { checkMail, emailsOf } from './kit/http/api-client.ts'
 import { post, request, type TestResponse } from './kit/http/http-client.ts'
 import { type AppWithKeys, startAppWithKeys, type TestKey } from './kit/shop/keys.ts'
@@ -10,16 +11,27 @@ const DAY = 86_400
 const MAX_ID = Number.MAX_SAFE_INTEGER
 
 let app: AppWithKeys
+/** The name server of all domains of keys. */
+let dns: Awaited<ReturnType<typeof openDnsServer>>
 let ann: TestKey
 let bob: TestKey
 beforeAll(async () => {
-  app = await startAppWithKeys({ env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d' } })
-  ann = await app.ring.issue({ requests: 100_000 })
-  bob = await app.ring.issue({ requests: 100_000 })
+  dns = await openDnsServer({ 'A ns.test': ['127.0.0.1'] })
+  const ownDomains = {
+    MAYFLY_OWN_DOMAINS: 'keys',
+    MAYFLY_OWN_DOMAIN_DNS: dns.server,
+    MAYFLY_DNS: dns.server,
+  }
+  app = await startAppWithKeys({
+    env: { MAYFLY_HTTP_THREADS: '2', MAYFLY_SESSION_MAX_TTL: '30d', ...ownDomains },
+  })
+  ann = await app.ring.issue({ requests: 100_000, domains: 9 })
+  bob = await app.ring.issue({ requests: 100_000, domains: 9 })
 })
 afterAll(async () => {
   const results = await Promise.allSettled(longPolls.map(({ checked }) => checked))
   await app.stop()
+  await dns.close()
   const faults = results.flatMap((result, at) =>
     result.status === 'rejected' ? [`${longPolls[at]?.test}: ${result.reason}`] : [],
   )
@@ -151,6 +163,72 @@ describe('a session created with a key', () => {
     }
     expect((await checkMail(app.url, token)).length, 'its token opens it still').toBe(1)
   })
+})
+
+describe('a domain that a key holds', () => {
+  const call = (key: TestKey, path: string, params: Record<string, string> = {}) =>
+    request(`${app.url}/domains${path}`, {
+      ...{ method: 'POST', headers: key.headers, body: new URLSearchParams(params) },
+    })
+  /** Its record replaces that of another key. */
+  async function hold(key: TestKey, domain: string): Promise<string> {
+    const { body } = await call(key, '', { domain })
+    const { id, records } = body as { id: string; records: { value: string }[] }
+    Object.assign(dns.zone, {
+      ...{ [`NS ${domain}`]: ['ns.test'], [`SOA ${domain}`]: ['ns.test'] },
+      [`TXT _mayfly.${domain}`]: [records[0]?.value ?? ''],
+    })
+    const { status, text } = await call(key, `/${id}/verify`)
+    expect(status, text).toBe(200)
+    return id
+  }
+  const create = (key: TestKey | undefined, domain: string, prefix: string, ttl = '0') =>
+    request(`${app.url}/api/create-session`, {
+      ...{ method: 'POST', headers: key?.headers ?? {} },
+      body: new URLSearchParams({ domain, prefix, ttl }),
+    })
+  test('has its mail, and gives addresses, for this key alone', async () => {
+    await hold(ann, 'held.test')
+    for (const key of [bob, undefined]) {
+      const { body } = await create(key, 'held.test', 'of-bob', '60')
+      expect(body['code']).toBe('unknown_domain')
+    }
+    const { text: listed } = await request(`${app.url}/api/domains`)
+    expect(listed).not.toMatch('held.test')
+    const token = String((await create(ann, 'held.test', 'kept')).body['token'])
+    for (const local of ['kept', 'any', 'postmaster', 'of-bob']) {
+      const address = `${local}@held.test`
+      expect(await send(address, 'canary-held')).toBe(250)
+      expect(await subjects(ann, `to=${address}`)).toStrictEqual(['canary-held'])
+      await assertHidden(bob, await detailsOf(ann, address), /canary-held|held\.test/)
+    }
+    expect((await checkMail(app.url, token)).length).toBe(1)
+  })
+
+  test.each(['taken over', 'deleted'])(
+    '%s: shows former mail to nobody, and later mail to its holder',
+    async (how) => {
+      const domain = `${how.replace(' ', '-')}.test`
+      const id = await hold(ann, domain)
+      const token = String((await create(ann, domain, 'kept')).body['token'])
+      const addresses = ['kept', 'any'].map((local) => `${local}@${domain}`)
+      for (const address of addresses) expect(await send(address, 'canary-own-before')).toBe(250)
+      const about = await Promise.all(addresses.map((address) => detailsOf(ann, address)))
+      if (how === 'deleted') expect((await call(ann, `/${id}/delete`)).status).toBe(200)
+      else await hold(bob, domain)
+      const { body } = await request(`${app.url}/api/check-mail?token=${token}`)
+      expect(body['code']).toBe('invalid_token')
+      expect((await post(`${app.url}/api/extend-session`, { token })).status).toBe(401)
+      for (const one of about) {
+        for (const key of [ann, bob]) await assertHidden(key, one, /canary-own-before/)
+      }
+      if (how === 'deleted') await hold(bob, domain)
+      expect(await send(`kept@${domain}`, 'canary-own-after'), 'it cools down').toBe(550)
+      expect(await send(`any@${domain}`, 'canary-own-after')).toBe(250)
+      await assertHidden(ann, await detailsOf(bob, `any@${domain}`), /canary-own/)
+      expect(await subjects(bob, `to=any@${domain}`)).toStrictEqual(['canary-own-after'])
+    },
+  )
 })
 
 test('a session created without a key cannot be read with any key, even at a pool domain', async () => {

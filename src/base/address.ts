@@ -133,8 +133,10 @@ export function domainName({ name, wildcard }: Pick<MailDomain, 'name' | 'wildca
   return wildcard ? (`*.${name}` as Wildcard) : name
 }
 
-export function acceptsSessions(domain: MailDomain): boolean {
-  return domain.active && !domain.removed && domain.sessions
+/** Whether a session can be created there, with this key: at a key holder's domain only with theirs. */
+export function acceptsSessions(domain: MailDomain, keyId?: string): boolean {
+  const isOffered = domain.owner === undefined ? domain.sessions : domain.owner === keyId
+  return domain.active && !domain.removed && isOffered
 }
 
 /** Names for documentation (RFC 2606), which nobody owns: those of the default settings and of the template. */

@@ -4,6 +4,7 @@ import { Problem } from '../base/problem.ts'
 import type { MailDeps } from '../mail/deps.ts'
 import type { Session } from '../mail/rules/session.ts'
 import { wakeSession } from '../mail/sessions/session.ts'
+import type { KeySessionPage } from '../mail/store.ts'
 
 type KeySessionDeps = Pick<MailDeps, 'store' | 'now' | 'bus'>
 
@@ -11,7 +12,7 @@ type KeySessionDeps = Pick<MailDeps, 'store' | 'now' | 'bus'>
 export async function listKeySessions(
   { store, now }: Pick<MailDeps, 'store' | 'now'>,
   keyId: string,
-  { limit, ...page }: { beforeId: number | undefined; limit: number },
+  { limit, ...page }: Pick<KeySessionPage, 'beforeId' | 'limit' | 'permanent'>,
 ): Promise<{ sessions: Session[]; nextAfter: number | undefined }> {
   const found = await store.listKeySessions({ keyId, now: now(), ...page, limit: limit + 1 })
   const sessions = found.slice(0, limit)

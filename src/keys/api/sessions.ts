@@ -86,6 +86,9 @@ export const keySessionRoutes = [
       cursor: Type.Optional(
         Type.String({ description: 'From the Link header of the previous page, or next_cursor.' }),
       ),
+      permanent: Type.Optional(
+        Type.Boolean({ description: 'Only sessions that do not expire, at domains of the key.' }),
+      ),
     }),
     output: namedSuccess('KeySessions', {
       sessions: Type.Array(keySessionSchema),
@@ -93,14 +96,19 @@ export const keySessionRoutes = [
     }),
     responseHeaders: ['Link'],
     problems: ['invalid_key'],
-    async handle({ limit = DEFAULT_LIMIT, cursor }, deps: KeyRouteDeps, request) {
+    async handle(
+      { limit = DEFAULT_LIMIT, cursor, permanent = false },
+      deps: KeyRouteDeps,
+      request,
+    ) {
       const beforeId = cursor === undefined ? undefined : parseCursor(cursor)
-      const page = { beforeId, limit }
+      const page = { beforeId, limit, permanent }
       const found = await listKeySessions(deps, authenticatedKey(request).id, page)
       const next = found.nextAfter === undefined ? null : cursorOf(found.nextAfter)
       const response = success({ sessions: found.sessions.map(keySessionJson), next_cursor: next })
       if (next === null) return response
       const query = new URLSearchParams({ limit: String(limit), cursor: next })
+      if (permanent) query.set('permanent', '1')
       const link = `<${PATH}?${query}>; rel="next"`
       return { ...response, headers: { ...response.headers, link } }
     },

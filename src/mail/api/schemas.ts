@@ -5,6 +5,7 @@ import { MAX_PATTERN, senderSyntax } from '../../shared/sender-pattern.ts'
 import { MAX_SUBJECT_CHARACTERS, SEARCH_CHARACTERS } from '../rules/filter.ts'
 import type { MessageSummary } from '../rules/message.ts'
 import {
+  isPermanent,
   LABEL,
   MAX_LIFETIME_SECONDS,
   MIN_LIFETIME_SECONDS,
@@ -25,12 +26,20 @@ export const idField = Type.Integer({
   description: 'A message id from check-mail.',
 })
 
+const TTL =
+  'Lifetime in seconds from now. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.'
+const ttl = { maximum: MAX_LIFETIME_SECONDS }
+
 export const ttlField = Type.Optional(
+  Type.Integer({ ...ttl, minimum: MIN_LIFETIME_SECONDS, description: TTL }),
+)
+
+/** Of a new session. */
+export const newTtlField = Type.Optional(
   Type.Integer({
-    minimum: MIN_LIFETIME_SECONDS,
-    maximum: MAX_LIFETIME_SECONDS,
-    description:
-      'Lifetime in seconds from now. At most seven days from creation, or 30 days for sessions created with an APIKey, unless the operator has set other limits.',
+    ...ttl,
+    minimum: 0,
+    description: `${TTL} 0, at a domain that the APIKey holds: the session does not expire; each message is deleted by its own age.`,
   }),
 )
 
@@ -137,10 +146,16 @@ const listedSchema = named('MessageSummary', {
   ),
 })
 
-export const mailboxFields = {
-  email: addressField,
+const expiryFields = {
   ...timeFields('expires_at'),
+  permanent: Type.Optional(
+    Type.Literal(true, {
+      description: 'If the session does not expire: see ttl of create-session.',
+    }),
+  ),
 }
+
+export const mailboxFields = { email: addressField, ...expiryFields }
 
 export const rulesSchema = Type.Optional(
   named(
@@ -183,7 +198,7 @@ export type Listing = Static<typeof listingSchema>
 export const sessionSchema = namedSuccess('Session', {
   email: addressField,
   token: Type.String({ examples: ['43 characters, to be kept secret'] }),
-  ...timeFields('expires_at'),
+  ...expiryFields,
 })
 
 export function summaryJson(message: MessageSummary): Static<typeof summarySchema> {
@@ -202,10 +217,11 @@ export function listedJson(message: MessageSummary): Static<typeof listedSchema>
   return { ...summaryJson(message), preview, attachments }
 }
 
-export function mailboxJson({ address, expiresAt }: Session) {
+export function mailboxJson(session: Session) {
   return {
-    email: address,
-    ...timestampFields('expires_at', expiresAt),
+    email: session.address,
+    ...timestampFields('expires_at', session.expiresAt),
+    ...(isPermanent(session) && { permanent: true as const }),
   }
 }
 

@@ -16,6 +16,7 @@ import { parseChange, SETTING_NAMES } from '../sessions/session-change.ts'
 import {
   labelField,
   MAX_ID,
+  newTtlField,
   sessionJson,
   sessionSchema,
   settingsFields,
@@ -105,7 +106,8 @@ export const createSessionRoute = route({
       domain_id: id('The id of a domain from /api/domains. Default: a random one.'),
       domain: Type.Optional(
         Type.String({
-          description: 'The name of a domain from /api/domains, instead of domain_id.',
+          description:
+            'The name of a domain from /api/domains, instead of domain_id; or of a domain that the APIKey holds, see /domains.',
         }),
       ),
       subdomain: Type.Optional(
@@ -114,7 +116,7 @@ export const createSessionRoute = route({
             'For a wildcard domain: the label before its name, 1 to 63 letters and digits with hyphens inside, or random, which is the default. Others may have addresses at the same subdomain.',
         }),
       ),
-      ttl: ttlField,
+      ttl: newTtlField,
       use_gmail: flag('Create a Gmail alias instead of an address at a mail domain.'),
       gmail_auto: flag('Like use_gmail, with the account that has the fewest aliases.'),
       gmail_id: id('The id of a Gmail account from /api/domains.'),

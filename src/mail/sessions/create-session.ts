@@ -1,11 +1,18 @@
-import { type Host, hostOf, joinAddress, type MailDomain, parseHost } from '../../base/address.ts'
+import {
+  acceptsSessions,
+  type Host,
+  hostOf,
+  joinAddress,
+  type MailDomain,
+  parseHost,
+} from '../../base/address.ts'
 import { makeSecretToken, secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import { utcTimestamp } from '../../base/time.ts'
 import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
 import type { MailDeps } from '../deps.ts'
 import { parsePrefix, randomLabel, randomLocalPart } from '../rules/prefix.ts'
-import { requestedLifetimeSeconds, type Session } from '../rules/session.ts'
+import { PERMANENT, requestedLifetimeSeconds, type Session } from '../rules/session.ts'
 import { parseSubdomain } from '../rules/subdomain.ts'
 import type { Candidate } from './alias-accounts.ts'
 import { sessionDomains } from './domains.ts'
@@ -42,12 +49,8 @@ export async function createSession(
   }
   const prefix = request.prefix === undefined ? undefined : parsePrefix(request.prefix)
   const { domain, accountId, addresses } = await addressSource(deps, request, prefix)
-  const keyed = request.keyId !== undefined
-  const seconds = requestedLifetimeSeconds(request.ttl, {
-    domain,
-    lifetimes: deps.lifetimes,
-    keyed,
-  })
+  const expiryFrom = sessionExpiry(deps, request, domain)
+  const ownDomain = domain?.owner === undefined ? undefined : domain.name
   const token = makeSecretToken(deps.randomBytes(32))
 
   let host: Host | undefined
@@ -59,8 +62,9 @@ export async function createSession(
       keyId: request.keyId,
       accountId,
       createdAt,
-      expiresAt: new Date(createdAt.getTime() + seconds * 1000),
+      expiresAt: expiryFrom(createdAt),
       cooldownMs: deps.cooldownMs,
+      ownDomain,
       isRandom,
       rules: request.rules ?? NO_RULES,
       label: request.label,
@@ -68,9 +72,36 @@ export async function createSession(
     if (session) return { session, token }
     host = hostOf(address)
   }
+  if (ownDomain && !(await findOwnDomain(deps, ownDomain, request.keyId))) throw unknownName()
   if (prefix === undefined) throw new Error('all random addresses were taken')
   const where = domain ? `at ${host}` : 'at this account'
   throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
+}
+
+/** `ttl=0` at a domain of the key: without an end. */
+function sessionExpiry(
+  { lifetimes }: CreateSessionDeps,
+  { ttl, keyId }: SessionRequest,
+  domain: MailDomain | undefined,
+): (createdAt: Date) => Date {
+  if (ttl === 0 && domain?.owner !== undefined) return () => PERMANENT
+  if (ttl === 0) {
+    throw new Problem('invalid_parameter', 'ttl: 0 is only possible at a domain of the API key.')
+  }
+  const keyed = keyId !== undefined
+  const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed })
+  return (createdAt) => new Date(createdAt.getTime() + seconds * 1000)
+}
+
+/** A domain that the key holds. Those of the operator are found among all, by id too. */
+async function findOwnDomain(
+  { store }: CreateSessionDeps,
+  name: string | undefined,
+  keyId: string | undefined,
+): Promise<MailDomain | undefined> {
+  const host = name === undefined || keyId === undefined ? undefined : parseHost(name)
+  const domain = host && (await store.findDomain(host))
+  return domain?.owner !== undefined && acceptsSessions(domain, keyId) ? domain : undefined
 }
 
 async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
@@ -82,7 +113,7 @@ async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
 
 async function addressSource(
   deps: CreateSessionDeps,
-  { useGmail, gmailAuto, gmailId, domainId, domain: domainName, subdomain }: SessionRequest,
+  { useGmail, gmailAuto, gmailId, domainId, domain: domainName, subdomain, keyId }: SessionRequest,
   prefix: string | undefined,
 ): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
@@ -91,7 +122,9 @@ async function addressSource(
   }
   const domains = await sessionDomains(deps)
   const wanted = { id: domainId, name: domainName, hasSubdomains: subdomain !== undefined }
-  const domain = chooseDomain(domains, wanted, deps.randomBytes)
+  const domain =
+    (await findOwnDomain(deps, domainName, keyId)) ??
+    chooseDomain(domains, wanted, deps.randomBytes)
   if (subdomain !== undefined && !domain.wildcard) {
     throw new Problem('invalid_parameter', `subdomain: ${domain.name} has no subdomains.`)
   }
@@ -138,7 +171,7 @@ function chooseDomain(
     const host = parseHost(name)
     const domain = [...fitting, ...domains].find((one) => one.name === host)
     if (domain) return domain
-    throw new Problem('unknown_domain', 'domain: no active domain has this name.')
+    throw unknownName()
   }
   const eligible = hasSubdomains ? fitting : domains
   const draw = Buffer.from(randomBytes(4)).readUInt32BE()
@@ -147,6 +180,9 @@ function chooseDomain(
   if (hasSubdomains) throw new Problem('unknown_domain', 'subdomain: no active domain has any.')
   throw new Problem('overloaded', 'No mail domain accepts new sessions at the moment.', 60)
 }
+
+/** The same for a domain of another key: a stranger must not learn of it. */
+const unknownName = () => new Problem('unknown_domain', 'domain: no active domain has this name.')
 
 interface AddressSource {
   /** Undefined for an alias of an account. */

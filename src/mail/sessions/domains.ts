@@ -20,7 +20,7 @@ export async function sessionDomains({
 }: {
   store: Pick<MailStore, 'listDomains'>
 }): Promise<MailDomain[]> {
-  return (await store.listDomains()).filter(acceptsSessions)
+  return (await store.listDomains()).filter((domain) => acceptsSessions(domain))
 }
 
 /** The domain that addresses at this host belong to: its own, else the wildcard above it. */

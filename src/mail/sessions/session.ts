@@ -5,6 +5,7 @@ import type { Bus } from '../../bus/bus.ts'
 import {
   extendedExpiry,
   isLive,
+  isPermanent,
   isWithinCooldown,
   keyedTopic,
   type LifetimeLimits,
@@ -94,6 +95,9 @@ export async function extendSession(
 ): Promise<Session> {
   const { store, lifetimes } = deps
   const session = await knownSession(store, token)
+  if (isPermanent(session)) {
+    throw new Problem('invalid_parameter', 'token: this session does not expire.')
+  }
   const domain = await domainOf(store, session)
   const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed: isKeyed(session) })
   const extension = { domain, seconds, now: deps.now(), token }
@@ -139,8 +143,9 @@ async function revive(
   if (!isWithinCooldown(session, now, cooldownMs)) return undefined
   if (!(await isAvailable(deps, session, domain))) return undefined
   const expiresAt = new Date(now.getTime() + seconds * 1000)
-  const revival = { mailbox: session.id, tokenHash: secretHash(token), now, expiresAt, cooldownMs }
-  return await store.reviveSession(revival)
+  const { id: mailbox, keyId, ownDomain } = session
+  const revival = { mailbox, tokenHash: secretHash(token), keyId, ownDomain }
+  return await store.reviveSession({ ...revival, now, expiresAt, cooldownMs })
 }
 
 function isKeyed({ keyId }: Session): boolean {
@@ -158,9 +163,9 @@ async function domainOf(
 /** Whether the domain or account still accepts sessions. */
 async function isAvailable(
   deps: ExtendSessionDeps,
-  { accountId }: Session,
+  { accountId, keyId }: Session,
   domain: MailDomain | undefined,
 ): Promise<boolean> {
-  if (accountId === undefined) return domain !== undefined && acceptsSessions(domain)
+  if (accountId === undefined) return domain !== undefined && acceptsSessions(domain, keyId)
   return (await deps.aliasAccounts.list()).some(({ id }) => id === accountId)
 }

@@ -64,7 +64,7 @@ describe('a backup', () => {
 
 /** With the methods that a command does not need. */
 const inStore = <T>(operation: (store: Store) => Promise<T>, folder?: string) =>
-  inMail((store) => operation(store as Store), folder)
+  inMail((store) => operation(store as unknown as Store), folder)
 
 /** own.test is that of key k1, with the permanent address ann@own.test, and has some mail. */
 async function fillOwnDomain() {
