@@ -75,7 +75,7 @@ describe('at a wildcard domain', () => {
     const ann = { prefix: 'ann', domain: 'wild.test' }
     const first = await create(ann, 1)
     expect(first).toMatch(/^ann@([b-z][aeiou]){4}\d{3}\.wild\.test$/)
-    const second = await create({ ...ann, subdomain: 'random' }, 1, 2)
+    const second = await create({ ...ann, subdomain: 'Random' }, 1, 2)
     expect(second).toMatch(/^ann@\w+\.wild\.test$/)
     expect(second).not.toBe(first)
     expect(await create({}, 3)).toMatch(/^[a-z.]+\d{3}@[a-z]+\d{3}\.wild\.test$/)

@@ -139,7 +139,7 @@ function* candidates(
   subdomain = 'random',
 ): Generator<Candidate> {
   const isRandom = prefix === undefined
-  const hasRandomHost = domain.wildcard && subdomain === 'random'
+  const hasRandomHost = domain.wildcard && subdomain.toLowerCase() === 'random'
   const attempts = isRandom || hasRandomHost ? RANDOM_ATTEMPTS : 1
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const local = prefix ?? randomLocalPart(randomBytes)

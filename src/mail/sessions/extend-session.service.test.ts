@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openGmailFixture, rules, withAliases } from '../../../test/kit/gmail/gmail.ts'
 import { isProblem } from '../../../test/kit/http/problem.ts'
+import { domainName } from '../../../test/kit/store/fixture.ts'
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { parseHost } from '../../base/address.ts'
 import { NO_ALIAS_ACCOUNTS } from '../testing/no-alias-accounts.ts'
@@ -127,5 +128,29 @@ test.for([
   const now = () => after(onDay * DAY)
   const extended = await extendSession({ ...deps, now }, token, ttlDays * DAY)
   expect(extended.expiresAt).toStrictEqual(after(endsOnDay * DAY))
+  await close()
+})
+
+test('below a wildcard domain, a session has the lifetime of the domain and is revived while that is offered', async () => {
+  const { store, close } = await openSqliteTestMail()
+  const name = domainName('*.wild.test')
+  await store.addDomain({ name, sessions: true, reader: false, ttlSeconds: 600 })
+  const depsAt = (seconds: number) => ({
+    store,
+    bus: { wake() {} },
+    lifetimes,
+    cooldownMs: 86_400_000,
+    ownHosts: [],
+    aliasAccounts: NO_ALIAS_ACCOUNTS,
+    randomBytes: (count: number) => new Uint8Array(count).fill(7),
+    now: () => after(seconds),
+  })
+  const { session, token } = await createSession(depsAt(0), { subdomain: 'team' })
+  const extend = (seconds: number) => extendSession(depsAt(seconds), token, undefined)
+  expect((await extend(60)).expiresAt).toStrictEqual(after(660))
+  const { address, expiresAt } = await extend(700)
+  expect([address, expiresAt]).toStrictEqual([session.address, after(1_300)])
+  await store.changeDomain(name, { active: false })
+  await expect(extend(1_400)).rejects.toSatisfy(isProblem('session_expired'))
   await close()
 })
