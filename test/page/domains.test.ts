@@ -5,6 +5,7 @@ import { PHONE } from '../kit/page/browser.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 import { enterKey, OWN_DOMAINS } from '../kit/page/views/key.ts'
 import { type KeyRing, openKeyRing, type TestKey } from '../kit/shop/keys.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const NAME = 'mail.acme.test'
 const zone: Zone = {
@@ -34,7 +35,7 @@ async function showDomains(key: TestKey): Promise<Page> {
   return page
 }
 
-test('a domain is added, verified once its record is published, and deleted; what is refused says why', async () => {
+test('a domain is added, verified once its record is published, and deleted with its permanent addresses; what is refused says why', async () => {
   const key = await ring.issue({ domains: 1 })
   const page = await showDomains(key)
   const section = page.getByRole('region', { name: 'Your domains' })
@@ -78,12 +79,51 @@ test('a domain is added, verified once its record is published, and deleted; wha
   await section.getByText('Off: mail to unknown addresses is refused').waitFor()
   expect(await section.getByText('Messages received').locator('+ dd').textContent()).toBe('1')
 
+  const addresses = page.getByRole('region', { name: 'Permanent addresses' })
+  await addresses.getByLabel('Name').fill('shop')
+  await addresses.getByLabel('Label').fill('Orders')
+  await addresses.getByRole('button', { name: 'Create address' }).click()
+  await addresses.getByText(`shop@${NAME} is ready`).waitFor()
+  await app().mail(`shop@${NAME}`)
+  await addresses.getByLabel('Name').fill('shop')
+  await addresses.getByRole('button', { name: 'Create address' }).click()
+  await addresses.getByRole('alert').getByText('This address is taken').waitFor()
   await checkAccessibility(page)
+  await page.reload()
+  await addresses.getByText(`shop@${NAME}`).waitFor()
+  expect(await addresses.getByRole('listitem').allTextContents()).toStrictEqual([
+    `shop@${NAME} Orders1 messageDelete`,
+  ])
+  await addresses.getByRole('button', { name: `Delete: shop@${NAME}` }).click()
+  await confirm('Delete')
+  await waitUntil(async () => (await addresses.getByRole('listitem').count()) === 0)
+  await page.locator('section:focus', { hasText: 'Permanent addresses' }).waitFor()
+
+  await section.locator('summary').first().click()
   await press('Delete domain')
   await confirm('Delete domain')
   await section.getByLabel('Domain', { exact: true }).waitFor()
   expect(await section.locator('details').count()).toBe(0)
   await page.locator('section:focus', { hasText: 'Your domains' }).waitFor()
+  expect(await addresses.count()).toBe(0)
+})
+
+test('a permanent address is opened in the inbox, which has nothing to extend', async () => {
+  const key = await ring.issue({ domains: 1 })
+  const page = await showDomains(key)
+  const section = page.getByRole('region', { name: 'Your domains' })
+  await section.getByLabel('Domain', { exact: true }).fill(NAME)
+  await section.getByRole('button', { name: 'Add domain' }).click()
+  const value = section.locator('.records code').nth(1)
+  zone[`TXT _mayfly.${NAME}`] = [(await value.textContent()) ?? '']
+  await section.getByRole('button', { name: 'Verify now' }).click()
+  const addresses = page.getByRole('region', { name: 'Permanent addresses' })
+  await addresses.getByLabel('Name').fill('home')
+  await addresses.getByRole('button', { name: 'Create address' }).click()
+  await addresses.getByRole('link', { name: 'Open in the inbox' }).click()
+  await page.getByRole('button', { name: 'Open here' }).click()
+  await page.getByText('Does not expire').waitFor()
+  expect(await page.getByRole('button', { name: 'Extend' }).count()).toBe(0)
 })
 
 test('without domains in the plan, there is nothing to fill in', async () => {

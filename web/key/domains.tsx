@@ -6,6 +6,7 @@ import { errorTexts } from '../site/error-texts.ts'
 import { language, t } from '../site/i18n.ts'
 import { useKeptFocus } from '../site/kept-focus.ts'
 import { siteConfig } from '../site/site-config.ts'
+import { Addresses } from './addresses.tsx'
 import { DomainView } from './domain-view.tsx'
 import { loadUsage, requestWithKey } from './key-state.ts'
 
@@ -17,8 +18,8 @@ const addErrorText = errorTexts({
   domain_exists: 'own_error_exists',
 })
 
-/** The domains of the stored key. */
-export function Domains() {
+/** The domains of the stored key, and the addresses at them that do not expire. `mailLife`: of their mail, in seconds. */
+export function Domains({ mailLife }: { mailLife: number }) {
   const [list, setList] = useState<DomainList>()
   const [added, setAdded] = useState('')
 
@@ -43,28 +44,32 @@ export function Domains() {
   }
 
   const { domains = [], limit = 0 } = list ?? {}
+  const verified = domains.filter(({ state }) => state !== 'pending')
   return (
-    <section class="panel" tabIndex={-1} aria-labelledby="domains" {...keptFocus}>
-      <div class="key-top row">
-        <h2 id="domains">{t('own_title')}</h2>
-        {limit > 0 && (
-          <span class="soft">
-            {t('key_used', { count: domains.length, all: limit.toLocaleString(language.value) })}
-          </span>
+    <>
+      <section class="panel" tabIndex={-1} aria-labelledby="domains" {...keptFocus}>
+        <div class="key-top row">
+          <h2 id="domains">{t('own_title')}</h2>
+          {limit > 0 && (
+            <span class="soft">
+              {t('key_used', { count: domains.length, all: limit.toLocaleString(language.value) })}
+            </span>
+          )}
+        </div>
+        <p class="soft">
+          {t('own_lead')} <a href="/docs#add-own-domain">{t('site_docs')}</a>
+        </p>
+        <ErrorMessage error={loading.error} />
+        {domains.map((domain) => (
+          <DomainView key={domain.id} domain={domain} isNew={domain.id === added} reload={reload} />
+        ))}
+        {list && domains.length >= limit && <LimitReached limit={limit} />}
+        {domains.length < limit && (
+          <AddForm action={adding} onSubmit={(form) => void adding.run(() => add(form))} />
         )}
-      </div>
-      <p class="soft">
-        {t('own_lead')} <a href="/docs#add-own-domain">{t('site_docs')}</a>
-      </p>
-      <ErrorMessage error={loading.error} />
-      {domains.map((domain) => (
-        <DomainView key={domain.id} domain={domain} isNew={domain.id === added} reload={reload} />
-      ))}
-      {list && domains.length >= limit && <LimitReached limit={limit} />}
-      {domains.length < limit && (
-        <AddForm action={adding} onSubmit={(form) => void adding.run(() => add(form))} />
-      )}
-    </section>
+      </section>
+      {verified.length > 0 && <Addresses domains={verified} mailLife={mailLife} />}
+    </>
   )
 }
 

@@ -90,7 +90,7 @@ function KeyPage() {
           <>
             {rolledKey.value && <RolledKeyView key={rolledKey.value.key} made={rolledKey.value} />}
             <UsageView usage={usage.value} />
-            {siteConfig.ownMailLife !== null && <Domains />}
+            {siteConfig.ownMailLife !== null && <Domains mailLife={siteConfig.ownMailLife} />}
             <Webhooks />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{t('key_samples')}</h2>

@@ -39,6 +39,7 @@ export const keyViews: readonly View[] = [
     async open({ page }) {
       const list = { status: 'success', domains: DOMAINS, limit: 20 }
       await page.route('**/domains', (route) => route.fulfill({ json: list }))
+      await page.route('**/sessions?*', (route) => route.fulfill({ json: ADDRESSES }))
       await page.route('**/usage', async (route) => {
         const response = await route.fetch()
         await route.fulfill({ response, json: { ...(await response.json()), warnings: WARNINGS } })
@@ -49,6 +50,19 @@ export const keyViews: readonly View[] = [
       for (const one of await all.all()) {
         if ((await one.getAttribute('open')) === null) await one.locator('> summary').click()
       }
+      await page.getByText('Permanent addresses').waitFor()
+    },
+  },
+  {
+    name: 'key-addresses',
+    within: 'section:has(> #addresses)',
+    continues: true,
+    async open({ page }) {
+      const made = { email: 'shop@mail.acme.example', token: 'dG9rZW4'.repeat(6) }
+      await page.route('**/create-session', (route) => route.fulfill({ json: made }))
+      const section = page.getByRole('region', { name: 'Permanent addresses' })
+      await section.getByRole('button', { name: 'Create address' }).click()
+      await section.getByText('is ready').waitFor()
     },
   },
   {
@@ -211,6 +225,15 @@ const DOMAINS = [
 const WARNINGS = [
   { code: 'record_missing', domain: 'moved.acme.example', at: LATER, at_iso: LATER },
 ]
+
+const ADDRESSES = {
+  sessions: [
+    { email: 'shop@mail.acme.example', label: 'Orders', messages: 1_204 },
+    { email: 'a@mail.acme.example', label: null, messages: 1 },
+    { email: `${'long.name.'.repeat(5)}end@${LONG_NAME}`, label: 'x'.repeat(100), messages: 0 },
+  ],
+  next_cursor: 'next',
+}
 
 const WEBHOOKS = [
   {
