@@ -16,6 +16,7 @@ export type Session = {
   token: string
   expires_at: string
   expires_at_iso: string
+  permanent?: true
 }
 
 export type AddressRules = {
@@ -41,6 +42,7 @@ export type MessageList = {
   email: string
   expires_at: string
   expires_at_iso: string
+  permanent?: true
   rules?: AddressRules
   label?: string
   full?: true
@@ -110,6 +112,7 @@ export type SessionSettings = {
   email: string
   expires_at: string
   expires_at_iso: string
+  permanent?: true
   rules?: AddressRules
   label?: string
 }
@@ -162,6 +165,7 @@ export type KeySession = {
   email: string
   expires_at: string
   expires_at_iso: string
+  permanent?: true
   created_at: string
   created_at_iso: string
   messages: number

@@ -23,12 +23,16 @@ class Domains(TypedDict):
     gmail_accounts: list[GmailAccount]
 
 
-class Session(TypedDict):
+class _SessionRequired(TypedDict):
     status: Literal["success"]
     email: str
     token: str
     expires_at: str
     expires_at_iso: str
+
+
+class Session(_SessionRequired, total=False):
+    permanent: Literal[True]
 
 
 class AddressRules(TypedDict):
@@ -58,6 +62,7 @@ class _MessageListRequired(TypedDict):
 
 
 class MessageList(_MessageListRequired, total=False):
+    permanent: Literal[True]
     rules: AddressRules
     label: str
     full: Literal[True]
@@ -140,6 +145,7 @@ class _SessionSettingsRequired(TypedDict):
 
 
 class SessionSettings(_SessionSettingsRequired, total=False):
+    permanent: Literal[True]
     rules: AddressRules
     label: str
 
@@ -219,6 +225,7 @@ class _KeySessionRequired(TypedDict):
 
 
 class KeySession(_KeySessionRequired, total=False):
+    permanent: Literal[True]
     rules: AddressRules
 
 
