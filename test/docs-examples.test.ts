@@ -11,6 +11,7 @@ import {
 } from '../src/http/docs/examples.ts'
 import { documentedRoutes } from '../src/http/routes.ts'
 import { ROOT } from './kit/app/service-process.ts'
+import { openDnsServer } from './kit/dns/dns-server.ts'
 import { waitForLongPolls } from './kit/http/api-client.ts'
 import { startExample } from './kit/programs/example.ts'
 import { program } from './kit/programs/programs.ts'
@@ -23,20 +24,26 @@ import { waitUntil } from './kit/wait-until.ts'
 
 const folder = tempFolder()
 let app: AppWithKeys
+let dns: Awaited<ReturnType<typeof openDnsServer>>
 
 beforeAll(async () => {
   stageClient(join(folder.path, 'node_modules/@mayfly-mail/client'))
+  dns = await openDnsServer({ 'A ns.test': ['127.0.0.1'] })
   app = await startAppWithKeys({
     env: {
       ...FAKE_SHOP,
       MAYFLY_DOMAINS: 'mayfly.example',
       MAYFLY_READER_DOMAINS: 'mayfly.example',
       MAYFLY_WEBHOOK_ALLOW: '127.0.0.1',
+      MAYFLY_OWN_DOMAINS: 'keys',
+      MAYFLY_OWN_DOMAIN_DNS: dns.server,
+      MAYFLY_DNS: dns.server,
     },
   })
 }, 120_000)
 afterAll(async () => {
   await app.stop()
+  await dns.close()
   folder.remove()
 })
 
@@ -113,7 +120,7 @@ for (const language of ['curl', 'javascript', 'python'] as const) {
     const files = await Promise.all(
       [...more, ...examplesByCall].map(async ({ call, example }) => {
         const name = `${call.replace(/\W+/g, '-')}${runner.replace('run', '')}`
-        const code = await withOwnValues(example, call.includes('/webhooks'))
+        const code = await withOwnValues(example, call)
         writeFileSync(join(folder.path, name), code.replace(/^curl /gm, `${program('curl')} -fsS `))
         return join(folder.path, name)
       }),
@@ -128,8 +135,8 @@ for (const language of ['curl', 'javascript', 'python'] as const) {
 // A name would be looked up.
 const NO_RECEIVER = 'http://127.0.0.1:9/hook'
 
-/** A mailbox with a mail, a key that may read it, and a webhook of the key. */
-async function withOwnValues(example: string, isOfWebhook: boolean): Promise<string> {
+/** A mailbox with a mail, a key that may read it, and a webhook or a domain of the key. */
+async function withOwnValues(example: string, call: string): Promise<string> {
   const key = await app.ring.issue()
   const { email, token } = await app.session({}, key.headers)
   expect(await app.mail(email, MAIL)).toBe(250)
@@ -139,11 +146,29 @@ async function withOwnValues(example: string, isOfWebhook: boolean): Promise<str
     TOKEN: token,
     ADDRESS: email,
     KEY: key.secret,
-    ID: isOfWebhook ? await createWebhook(key.headers) : String(messages[0]?.id),
+    ID: await idFor(call, key.headers, String(messages[0]?.id)),
   }
   return example
     .replaceAll(RegExp(PLACEHOLDER, 'g'), (name) => values[name] ?? name)
     .replace('https://example.com/hook', NO_RECEIVER)
+}
+
+async function idFor(call: string, headers: Record<string, string>, messageId: string) {
+  if (call.includes('/webhooks')) return await createWebhook(headers)
+  return call.includes('/domains/') ? await addDomain(headers) : messageId
+}
+
+/** With its record. */
+async function addDomain(headers: Record<string, string>): Promise<string> {
+  const body = new URLSearchParams({ domain: 'corp.test' })
+  const added = await fetch(`${app.url}/domains`, { method: 'POST', headers, body })
+  const claim = (await added.json()) as { id: string; records: { value: string }[] }
+  const texts = claim.records.map(({ value }) => value)
+  Object.assign(dns.zone, { 'NS corp.test': ['ns.test'], 'SOA corp.test': ['ns.test'] })
+  // Of all claims to it, only one is verified.
+  const known = dns.zone['TXT _mayfly.corp.test'] ?? []
+  dns.zone['TXT _mayfly.corp.test'] = [...known, ...texts]
+  return claim.id
 }
 
 async function createWebhook(headers: Record<string, string>): Promise<string> {

@@ -42,7 +42,7 @@ beforeAll(async () => {
       },
     },
     shopOverrides: shop,
-    env: { MAYFLY_PAYMENTS: 'fake' },
+    env: { MAYFLY_PAYMENTS: 'fake', MAYFLY_OWN_DOMAINS: 'keys' },
     intervals: { pollMs: 50, heartbeatMs: 50 },
     parse: async () => ({ ...EMPTY_MAIL, text: '' }),
   })
