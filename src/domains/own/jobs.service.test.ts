@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkOwnDomains } from './jobs.ts'
-import { addOwnDomain } from './own-domains.ts'
+import {
+  addOwnDomain,
+  deleteOwnDomain,
+  recordCheck,
+  suspendOwnDomain,
+  verifyOwnDomain,
+} from './own-domains.ts'
 import type { OwnDomain } from './rules.ts'
 import { openOwnDomainFixture } from './testing/fixture.ts'
 
@@ -51,8 +57,8 @@ test('a record missing for seven days suspends the domain, and brings it back wh
   expect(await stateOf(domain)).toEqual(['suspended', 'record_missing'])
   expect(await fixture.mail.store.findDomain(domain.name)).toMatchObject({ active: false })
   expect(fixture.logged).toEqual([
-    { domain: 'corp.test', key: keyId, state: 'active', reason: 'record_missing' },
-    { domain: 'corp.test', key: keyId, state: 'suspended', reason: 'record_missing' },
+    { domain: 'corp.test', keyId, state: 'active', reason: 'record_missing' },
+    { domain: 'corp.test', keyId, state: 'suspended', reason: 'record_missing' },
   ])
   fixture.publish(domain)
   await days(1)
@@ -94,4 +100,58 @@ test('claims that nobody verified are left alone; all others are checked', async
   await check()
   expect(await stateOf(claim)).toEqual(['pending', undefined])
   for (const other of others) expect(await stateOf(other)).toEqual(['active', 'key_stopped'])
+})
+
+test('a domain of a restored backup takes mail once its record was found, however long it was not', async () => {
+  const { store } = fixture.mail
+  const unchecked = { state: 'suspended', reason: 'not_checked', checkedAt: null } as const
+  await store.changeOwnDomain(domain.id, unchecked)
+  fixture.dns.zone[`TXT _mayfly.${domain.name}`] = []
+  await days(9)
+  expect(await stateOf(domain)).toEqual(['suspended', 'not_checked'])
+  fixture.publish(domain)
+  await days(1)
+  expect(await stateOf(domain)).toEqual(['active', undefined])
+})
+
+test('a check that began before the operator suspended the domain does not resume it', async () => {
+  const { deps } = fixture
+  const readKey: typeof deps.shop.readKey = async (...args) => {
+    await suspendOwnDomain(deps, domain.id)
+    return await deps.shop.readKey(...args)
+  }
+  await recordCheck({ ...deps, shop: { readKey } }, domain.id, 'found')
+  expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
+})
+
+test('a key that became the holder while another looked for records keeps the domain', async () => {
+  const { deps } = fixture
+  const [first, second] = await Promise.all(
+    ['key_1', 'key_2'].map((id) => addOwnDomain(deps, { id, maxDomains: 1 }, 'moved.test')),
+  )
+  expect.assert(first && second)
+  const verify = ({ id, keyId: by }: OwnDomain, more = {}) =>
+    verifyOwnDomain({ ...deps, ...more }, id, { keyId: by, client: undefined })
+  fixture.publish(first)
+  const slow: typeof deps.ownDomainDns = async (name) => {
+    const found = await deps.ownDomainDns(name)
+    fixture.publish(second)
+    await verify(second)
+    return found
+  }
+  await expect(verify(first, { ownDomainDns: slow })).rejects.toMatchObject({ code: 'domain_held' })
+  expect(await stateOf(second)).toEqual(['active', undefined])
+})
+
+test('a domain that the operator has suspended is neither deleted by its key nor taken over', async () => {
+  const { deps } = fixture
+  await suspendOwnDomain(deps, domain.id)
+  expect(fixture.logged.at(-1)).toMatchObject({ state: 'suspended', keyId: domain.keyId })
+  const deleted = deleteOwnDomain(deps, domain.id, domain.keyId)
+  await expect(deleted).rejects.toMatchObject({ code: 'not_allowed' })
+  const other = await addOwnDomain(deps, { id: 'key_2', maxDomains: 1 }, domain.name)
+  fixture.publish(other)
+  const verified = verifyOwnDomain(deps, other.id, { keyId: 'key_2', client: undefined })
+  await expect(verified).rejects.toMatchObject({ code: 'domain_held' })
+  expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
 })

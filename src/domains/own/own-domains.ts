@@ -73,6 +73,8 @@ export async function verifyOwnDomain(
 ): Promise<OwnDomain> {
   const claim = await findOwnDomain(deps, id, keyId)
   if (client !== undefined) await takeRate(deps, 'verifyDomain', keyId)
+  // Before the look-up: who becomes the holder during it was not looked for.
+  const holder = await deps.store.findDomainHolder(claim.name)
   const found = await deps.ownDomainDns(claim.name)
   const record = recordOf(claim, found)
   const isHeld = claim.state !== 'pending'
@@ -83,16 +85,15 @@ export async function verifyOwnDomain(
     const why = `${claim.name} has a CNAME record, and so cannot have an MX record.`
     throw new Problem('invalid_domain', `${why} Remove it, or use another name.`)
   }
-  return isHeld ? checked : await activate(deps, claim, found)
+  return isHeld ? checked : await activate(deps, claim, { found, holder })
 }
 
 async function activate(
   deps: OwnDomainDeps,
   { id, keyId, name }: OwnDomain,
-  found: FoundRecords,
+  { found, holder }: { found: FoundRecords; holder: OwnDomain | undefined },
 ): Promise<OwnDomain> {
   const { store, now, bus, log } = deps
-  const holder = await store.findDomainHolder(name)
   const theirs = holder && recordOf(holder, found)
   if (theirs === 'found') throw held(name)
   if (theirs === 'unknown') throw dnsFailed(found)
@@ -101,7 +102,7 @@ async function activate(
   if (outcome === 'held') throw held(name)
   if (outcome === 'reserved') throw reserved(name)
   wakeAll(bus, ended)
-  log.info({ domain: name, key: keyId, former: holder?.keyId }, 'domain of a key verified')
+  log.info({ domain: name, keyId, former: holder?.keyId }, 'domain of a key verified')
   return await findOwnDomain(deps, id, keyId)
 }
 
@@ -117,16 +118,17 @@ export async function recordCheck(
   const lapse = lapseOf(await shop.readKey(domain.keyId, now()), now())
   const next = afterCheck(domain, { record, lapse }, now())
   const { state, reason, checkedAt, missingSince, lapsedSince } = next
-  const changed = await store.changeOwnDomain(id, {
+  const change = {
     state,
     reason: reason ?? null,
     checkedAt: checkedAt ?? null,
     missingSince: missingSince ?? null,
     lapsedSince: lapsedSince ?? null,
-  })
-  if (state !== domain.state || reason !== domain.reason) {
-    const facts = { domain: domain.name, key: domain.keyId, state, reason }
-    log.info(facts, 'state of a key holder’s domain changed')
+  }
+  const was = { state: domain.state, reason: domain.reason }
+  const changed = await store.changeOwnDomain(id, change, undefined, was)
+  if (changed && (changed.state !== was.state || changed.reason !== was.reason)) {
+    logState(log, changed)
   }
   return changed
 }
@@ -158,30 +160,46 @@ export async function changeCatchAll(
 
 type CheckDeps = Pick<OwnDomainDeps, 'store' | 'shop' | 'now' | 'log'>
 
+function logState(log: CheckDeps['log'], { name, keyId, state, reason }: OwnDomain): void {
+  log.info({ domain: name, keyId, state, reason }, 'state of a key holder’s domain changed')
+}
+
 /** By the operator. Throws `invalid_parameter` for a domain that nobody holds. */
-export async function suspendOwnDomain({ store }: CheckDeps, id: string): Promise<OwnDomain> {
+export async function suspendOwnDomain(
+  { store, log }: Pick<CheckDeps, 'store' | 'log'>,
+  id: string,
+): Promise<OwnDomain> {
   requireHeld(await findOwnDomain({ store }, id))
   const change = { state: 'suspended', reason: 'suspended_by_operator' } as const
-  return required(await store.changeOwnDomain(id, change))
+  const suspended = required(await store.changeOwnDomain(id, change))
+  logState(log, suspended)
+  return suspended
 }
 
 /** Takes mail again, unless the key lapsed too long ago; if its record is missing, until the next check. */
 export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnDomain> {
   const { state, reason } = requireHeld(await findOwnDomain(deps, id))
   if (state === 'suspended' && reason === 'suspended_by_operator') {
-    await deps.store.changeOwnDomain(id, { state: 'active', reason: null })
+    logState(
+      deps.log,
+      required(await deps.store.changeOwnDomain(id, { state: 'active', reason: null })),
+    )
   }
   return required(await recordCheck(deps, id))
 }
 
+/** A key cannot delete one that the operator has suspended: it could claim it again. */
 export async function deleteOwnDomain(
   { store, bus, now, log }: Pick<OwnDomainDeps, 'store' | 'bus' | 'now' | 'log'>,
   id: string,
   keyId?: string,
 ): Promise<OwnDomain> {
   const domain = await findOwnDomain({ store }, id, keyId)
+  if (keyId !== undefined && domain.reason === 'suspended_by_operator') {
+    throw new Problem('not_allowed', `The operator has suspended ${domain.name}.`)
+  }
   wakeAll(bus, required(await store.deleteOwnDomain(id, keyId, now())))
-  log.info({ domain: domain.name, key: domain.keyId }, 'domain of a key deleted')
+  log.info({ domain: domain.name, keyId: domain.keyId }, 'domain of a key deleted')
   return domain
 }
 

@@ -26,7 +26,10 @@ export interface OwnDomain {
   refused: number
 }
 
-/** `not_checked`: the name servers did not answer, which does not change the state; `taken_over`: another key holds it now. */
+/**
+ * `not_checked`: the name servers did not answer, which does not change the state; suspended for it after a restore, until the
+ * record is found. `taken_over`: another key holds it now.
+ */
 export type OwnDomainReason =
   | 'record_missing'
   | 'taken_over'
@@ -99,6 +102,7 @@ function checkedState(domain: OwnDomain, { record, lapse }: CheckFacts, now: Dat
   const { missingSince, lapsedSince, reason } = domain
   const isSuspendedFor = (why: OwnDomainReason) => domain.state === 'suspended' && reason === why
   if (isSuspendedFor('suspended_by_operator')) return { state: 'suspended', reason }
+  if (isSuspendedFor('not_checked') && record !== 'found') return { state: 'suspended', reason }
   // Silence of the name servers suspends nothing.
   const mayMiss = record === 'missing' || isSuspendedFor('record_missing')
   if (mayMiss && isPast(missingSince, MISSING_MS, now)) {

@@ -121,7 +121,8 @@ export const ownDomainTransactions = {
     const { name, catchAll } = claim
     if (yield* isReserved(name)) return { outcome: 'reserved', ended: [] }
     const [holder] = yield* ownDomains(`${HOLDER} for no key update`, [name])
-    if (holder && holder.id !== replaces) return { outcome: 'held', ended: [] }
+    const isTaken = holder && (holder.id !== replaces || holder.reason === 'suspended_by_operator')
+    if (isTaken) return { outcome: 'held', ended: [] }
     // The name is unique: of concurrent transactions without a holder, one inserts it.
     const owned = yield* query(
       holder
@@ -153,13 +154,16 @@ export const ownDomainTransactions = {
     return { outcome: 'active', ended }
   },
 
+  /** `was`: only if its state is still the one that the change was decided by. */
   *changeOwnDomain(
     id: string,
     change: OwnDomainChange,
     keyId?: string,
+    was?: Pick<OwnDomain, 'state' | 'reason'>,
   ): Operation<OwnDomain | undefined> {
     const claim = yield* lockClaim(id, keyId)
     if (!claim) return undefined
+    if (was && (claim.state !== was.state || claim.reason !== was.reason)) return claim
     const { state, reason, checkedAt, missingSince, lapsedSince, ...next } = { ...claim, ...change }
     const isHeld = claim.state !== 'pending'
     const [row] = yield* query<OwnDomainRow>(

@@ -60,6 +60,7 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   }
   const migrated = openMigrated(folder, 'mail')
   migrated.exec('delete from ledger_state')
+  migrated.exec(UNCHECKED)
   // One file, without a WAL.
   migrated.pragma('journal_mode = DELETE')
   migrated.close()
@@ -67,6 +68,13 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   backup.exec('vacuum')
   return true
 }
+
+// Another key may have taken a domain over since the backup: its mail is refused until its record has been found. Tokens may have
+// been replaced since: the key gets new ones from roll-token.
+const UNCHECKED = `
+  update own_domain set state = 'suspended', reason = 'not_checked', checked_at = null where state = 'active';
+  update mail_domain set active = 0 where owner is not null;
+  update session set token_hash = 'restored ' || id`
 
 // Domains of key holders are not added: this mail.db knows those that they have given up since.
 // Ids and numbers that are used by something else are new. Those that are free come first, so that no new one takes theirs.
