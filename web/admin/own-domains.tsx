@@ -6,12 +6,13 @@ import { a, labelText, timeText } from './texts.ts'
 
 /** The domains of key holders, never their mail. */
 export const ownDomainsView = listView('own-domains', () => ({
-  entry: ({ id, unicode: name, state, reason, ...domain }) => {
+  entry: (domain) => {
+    const { id, unicode: name, state, reason } = domain
     const isOff = reason === 'suspended_by_operator'
     return {
       key: id,
       name,
-      badge: domainBadge(state),
+      badge: domainBadge(domain),
       facts: [
         [t('hook_reason'), reason && labelText(reason)],
         [a('admin_own_suspends'), timeText(domain.suspends_at_iso)],

@@ -28,12 +28,10 @@ const errorText = errorTexts({
 export function DomainView({ domain, isNew, reload }: DomainViewProps) {
   const { state, unicode, records } = domain
   const action = useAction({ done: reload, shown: errorText })
-  const [text, tone] = domainBadge(state)
-  const isAtRisk = state === 'active' && domain.suspends_at_iso !== null
   // Only at first: one that has just been verified stays open.
-  const [isOpen] = useState(isNew || isAtRisk || state !== 'active')
+  const [isOpen] = useState(isNew || state !== 'active' || domain.suspends_at_iso !== null)
   return (
-    <Entry name={unicode} badge={[text, isAtRisk ? 'warn' : tone]} isOpen={isOpen}>
+    <Entry name={unicode} badge={domainBadge(domain)} isOpen={isOpen}>
       <Notice domain={domain} />
       {needsRecord(domain) && <Records records={records} />}
       {state !== 'pending' && <DomainFacts domain={domain} />}

@@ -6,8 +6,11 @@ const BADGES = {
   suspended: ['own_suspended', 'bad'],
 } as const
 
-/** The state of a key holder's domain, with the tone of its badge. */
-export function domainBadge(state: keyof typeof BADGES) {
-  const [name, tone] = BADGES[state]
-  return [t(name), tone] as const
+/** The state of a key holder's domain, with the tone of its badge: a warning if it is about to be suspended. */
+export function domainBadge(domain: {
+  state: keyof typeof BADGES
+  suspends_at_iso: string | null
+}) {
+  const [name, tone] = BADGES[domain.state]
+  return [t(name), domain.suspends_at_iso === null ? tone : 'warn'] as const
 }
