@@ -58,6 +58,16 @@ export function ownSessionsContract(open: () => Promise<OpenMailStore>): void {
       expect(await seen('k1')).toStrictEqual(['secret'])
     })
 
+    test('of another key, from before it was held, gets none of its mail', async () => {
+      const before = await create('ann@own.test', 'k2', { ownDomain: null })
+      expect.assert(before)
+      await hold('k1')
+      expect(await rcpt('ann@own.test')).toBe('unknown')
+      const mail = newMail([{ address: before.address, mailbox: before.id }])
+      expect(await shared.fixture.store.addMail(mail)).toStrictEqual({ outcome: 'no_recipients' })
+      expect(await seen('k2')).toStrictEqual([])
+    })
+
     test('may have no end, and is listed so; the catch-all is listed nowhere', async () => {
       await hold('k1')
       const kept = await create('kept@own.test', 'k1', { lifeMs: FOREVER })
