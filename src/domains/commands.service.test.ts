@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteTestMail } from '../../test/kit/store/stores.ts'
+import type { Host } from '../base/address.ts'
 import { CommandError } from '../cli/output.ts'
+import { addConfiguredDomains } from '../mail/sessions/domains.ts'
 import { addAndPrint, changeAndPrint, printDomains } from './commands.ts'
 
 let mail: Awaited<ReturnType<typeof openSqliteTestMail>>
@@ -100,6 +102,18 @@ test('an existing domain is refused', async () => {
     1,
     'A.TEST already exists. See: mayfly domain list',
   ])
+})
+
+test('a domain that a key holds is refused', async () => {
+  const claim = { id: 'dom_1', keyId: 'k1', name: 'own.test' as Host, token: 't' }
+  await mail.store.addOwnDomain({ ...claim, createdAt: new Date() }, 1)
+  await mail.store.activateOwnDomain({ id: 'dom_1', keyId: 'k1', now: new Date() })
+  expect(await exitOf(addAndPrint(mail.store, 'own.test', defaults, print))).toEqual([
+    1,
+    'A key holds own.test. See: mayfly own-domain list',
+  ])
+  const configured = { domains: ['own.test' as Host, 'new.test' as Host], readerDomains: [] }
+  expect(await addConfiguredDomains(mail, configured)).toEqual(['own.test'])
 })
 
 describe('an unknown domain', () => {

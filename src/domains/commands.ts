@@ -109,5 +109,6 @@ function stateOf({ active, removed }: MailDomain): string {
 function refuse(error: unknown): never {
   if (!(error instanceof Problem)) throw error
   if (error.code === 'invalid_parameter') throw new CommandError(error.message, 2)
-  throw new CommandError(`${error.message} See: mayfly domain list`)
+  const list = error.code === 'domain_held' ? 'own-domain' : 'domain'
+  throw new CommandError(`${error.message} See: mayfly ${list} list`)
 }

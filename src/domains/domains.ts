@@ -21,7 +21,7 @@ interface DomainOptions {
   ttl?: string
 }
 
-/** Undefined if it exists. Throws `invalid_parameter`. */
+/** Undefined if it exists. Throws `invalid_parameter` and, if a key holds it, `domain_held`. */
 export async function addDomain(
   store: DomainAdminStore,
   text: string,
@@ -29,10 +29,14 @@ export async function addDomain(
 ): Promise<MailDomain | undefined> {
   const [name, { ttlSeconds = null }] = [parseName(text), parseTtl(ttl)]
   checkReader(name, reader)
-  return await store.addDomain({
+  const added = await store.addDomain({
     ...{ name, sessions, reader: reader ?? !isWildcard(name) },
     ttlSeconds: ttlSeconds ?? undefined,
   })
+  if (!added && (await store.findDomain(name))?.owner !== undefined) {
+    throw new Problem('domain_held', `A key holds ${name}.`)
+  }
+  return added
 }
 
 /** Changes what is given. Throws `invalid_parameter` and `not_found`. */

@@ -107,7 +107,9 @@ async function startParts(
   const { now } = openClock(clock)
   const stores = await startStores(config, { versions: shared.versions, now, log, died, closers })
   const { store, shop, ledgerKey, takePorts, writers } = stores
-  await addConfiguredDomains({ store }, config)
+  for (const domain of await addConfiguredDomains({ store }, config)) {
+    log.warn({ domain }, 'a key holds this domain of the settings, and keeps it')
+  }
 
   const serverThreads: StartedThread[] = []
   const metrics = openMetrics(config, { store, now, log, writers, threads: serverThreads })

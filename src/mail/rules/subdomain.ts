@@ -23,10 +23,12 @@ export function parseSubdomain(
       `subdomain: use 1 to ${MAX_SUBDOMAIN} letters and digits, with hyphens inside.`,
     )
   }
-  if (isReservedHost(host, domain, ownHosts)) {
-    throw new Problem('reserved_subdomain', `subdomain: "${text}" is reserved. Choose another.`)
-  }
+  if (isReservedHost(host, domain, ownHosts)) throw reservedSubdomain(text)
   return host
+}
+
+export function reservedSubdomain(text: string): Problem {
+  return new Problem('reserved_subdomain', `subdomain: "${text}" is reserved. Choose another.`)
 }
 
 /** The rest is checked by parseHost, which also accepts an underscore: a name with one is no host. */

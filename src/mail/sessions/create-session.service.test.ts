@@ -7,7 +7,7 @@ import {
 } from '../../../test/kit/gmail/gmail.ts'
 import { isProblem } from '../../../test/kit/http/problem.ts'
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
-import { hostOf, parseMailDomain } from '../../base/address.ts'
+import { type Host, hostOf, parseMailDomain } from '../../base/address.ts'
 import { secretHash } from '../../base/id.ts'
 import { Problem } from '../../base/problem.ts'
 import type { MailStore } from '../store.ts'
@@ -101,6 +101,18 @@ describe('at a wildcard domain', () => {
   test('a subdomain alone chooses a wildcard domain', async () => {
     for (const name of ['box.test', '*.wild.test', 'pool.test']) await addDomain(name)
     expect(await create({ prefix: 'ann', subdomain: 'x' })).toBe('ann@x.wild.test')
+  })
+
+  test('a domain that is named itself wins over the wildcard, whatever it offers', async () => {
+    for (const name of ['*.wild.test', 'shop.wild.test', 'off.wild.test', 'gone.wild.test'])
+      await addDomain(name)
+    await store.changeDomain('off.wild.test' as Host, { sessions: false })
+    await store.changeDomain('gone.wild.test' as Host, { removed: true })
+    const at = (subdomain: string) => create({ prefix: 'ann', domain: 'wild.test', subdomain })
+    for (const named of ['shop', 'OFF']) {
+      await expect(at(named)).rejects.toSatisfy(isProblem('reserved_subdomain'))
+    }
+    expect(await at('gone')).toBe('ann@gone.wild.test')
   })
 
   for (const [subdomain, code] of [

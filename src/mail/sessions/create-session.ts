@@ -13,7 +13,7 @@ import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
 import type { MailDeps } from '../deps.ts'
 import { parsePrefix, randomLabel, randomLocalPart } from '../rules/prefix.ts'
 import { PERMANENT, requestedLifetimeSeconds, type Session } from '../rules/session.ts'
-import { parseSubdomain } from '../rules/subdomain.ts'
+import { parseSubdomain, reservedSubdomain } from '../rules/subdomain.ts'
 import type { Candidate } from './alias-accounts.ts'
 import { sessionDomains } from './domains.ts'
 
@@ -128,7 +128,21 @@ async function addressSource(
   if (subdomain !== undefined && !domain.wildcard) {
     throw new Problem('invalid_parameter', `subdomain: ${domain.name} has no subdomains.`)
   }
-  return { domain, accountId: undefined, addresses: candidates(deps, domain, prefix, subdomain) }
+  const host = domain.wildcard ? await chosenHost(deps, domain, subdomain) : domain.name
+  return { domain, accountId: undefined, addresses: candidates(deps, domain, prefix, host) }
+}
+
+/** One label below a wildcard; undefined: a random one. A domain that is named itself wins over the wildcard. */
+async function chosenHost(
+  { store, ownHosts }: CreateSessionDeps,
+  domain: MailDomain,
+  subdomain = 'random',
+): Promise<Host | undefined> {
+  if (subdomain.toLowerCase() === 'random') return undefined
+  const host = parseSubdomain(subdomain, domain, ownHosts)
+  const named = await store.findDomain(host)
+  if (named && !named.removed) throw reservedSubdomain(subdomain)
+  return host
 }
 
 /** A random local part or subdomain is drawn again if the address is taken. */
@@ -136,16 +150,14 @@ function* candidates(
   { randomBytes, ownHosts }: CreateSessionDeps,
   domain: MailDomain,
   prefix: string | undefined,
-  subdomain = 'random',
+  host: Host | undefined,
 ): Generator<Candidate> {
   const isRandom = prefix === undefined
-  const hasRandomHost = domain.wildcard && subdomain.toLowerCase() === 'random'
-  const attempts = isRandom || hasRandomHost ? RANDOM_ATTEMPTS : 1
+  const attempts = isRandom || !host ? RANDOM_ATTEMPTS : 1
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const local = prefix ?? randomLocalPart(randomBytes)
-    const label = hasRandomHost ? randomLabel(randomBytes) : subdomain
-    const host = domain.wildcard ? parseSubdomain(label, domain, ownHosts) : domain.name
-    yield { address: joinAddress(local, host), isRandom }
+    const at = host ?? parseSubdomain(randomLabel(randomBytes), domain, ownHosts)
+    yield { address: joinAddress(local, at), isRandom }
   }
 }
 

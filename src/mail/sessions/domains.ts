@@ -42,12 +42,14 @@ interface ConfiguredDomains {
 
 /**
  * At each start: adds configured domains that are not known yet. Never removes or restores a domain, and does not change domains
- * that were added by a command, except that a wildcard is a reader domain only while the settings name it.
+ * that were added by a command, except that a wildcard is a reader domain only while the settings name it. Returns those that a
+ * key holds: they stay its own.
  */
 export async function addConfiguredDomains(
   { store }: { store: DomainAdminStore },
   { domains, readerDomains }: ConfiguredDomains,
-): Promise<void> {
+): Promise<DomainName[]> {
+  const held: DomainName[] = []
   const reads = (name: DomainName) =>
     readerDomains.length === 0 ? !isWildcard(name) : readerDomains.includes(name)
   const wildcards = (await store.listDomains()).filter(({ wildcard }) => wildcard).map(domainName)
@@ -58,6 +60,8 @@ export async function addConfiguredDomains(
     const sessions = domains.includes(name)
     if (!known) {
       await store.addDomain({ name, sessions, reader, ttlSeconds: undefined })
-    } else await store.changeDomain(name, { reader, ...(sessions && { sessions }) })
+    } else if (known.owner !== undefined) held.push(name)
+    else await store.changeDomain(name, { reader, ...(sessions && { sessions }) })
   }
+  return held
 }
