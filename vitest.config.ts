@@ -51,6 +51,7 @@ const ON_POSTGRES = [
         ),
         ...existing('src/keys/api', ['emails-filter', 'emails-wait'], '.service.test.ts'),
         ...existing('src/webhooks', ['api'], '.service.test.ts'),
+        ...existing('src/domains/own', ['api'], '.service.test.ts'),
       ]
     : []),
 ]

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Host } from '../../base/address.ts'
-import { afterCheck, type Lapse, type OwnDomain, type RecordCheck, suspendsAt } from './rules.ts'
+import type { ApiKey } from '../../keys/rules.ts'
+import {
+  afterCheck,
+  domainWarnings,
+  type Lapse,
+  type OwnDomain,
+  type RecordCheck,
+  suspendsAt,
+} from './rules.ts'
 
 const NOW = new Date('2026-03-31T12:00:00Z')
 const daysAgo = (days: number, ms = 0) => new Date(NOW.getTime() - days * 86_400_000 + ms)
@@ -133,6 +141,44 @@ describe('mail will be refused', () => {
     test(title, () => {
       const at = days === undefined ? undefined : daysAgo(-days)
       expect(suspendsAt({ ...ACTIVE, ...domain })).toEqual(at)
+    })
+  }
+})
+
+const KEY: ApiKey = {
+  id: 'key_1',
+  prefix: 'mf_live_abcd',
+  plan: 'business',
+  label: '',
+  state: 'active',
+  maxRequests: 10,
+  maxPerDay: undefined,
+  maxDomains: 5,
+  used: 0,
+  usedToday: 0,
+  createdAt: daysAgo(90),
+  expiresAt: undefined,
+}
+
+describe('the holder is warned', () => {
+  for (const [title, domain, key, expected] of [
+    ['not if nothing is wrong', {}, { expiresAt: daysAgo(-30) }, []],
+    ['of a missing record', MISSING, {}, [['record_missing', 'corp.test', 0]]],
+    ['before the key expires', {}, { expiresAt: daysAgo(-29) }, [['key_expires', undefined, 29]]],
+    ['after it has', {}, { expiresAt: daysAgo(1) }, [['key_expired', 'corp.test', 29]]],
+    [
+      'of a stopped key, from when that was noticed',
+      { lapsedSince: daysAgo(10) },
+      { state: 'stopped' },
+      [['key_stopped', 'corp.test', 20]],
+    ],
+    ['not about a claim', { state: 'pending' }, { expiresAt: daysAgo(-1) }, []],
+    ['not about what is suspended already', SUSPENDED, {}, []],
+  ] as [string, Partial<OwnDomain>, Partial<ApiKey>, [string, string | undefined, number][]][]) {
+    test(title, () => {
+      const warnings = domainWarnings([{ ...ACTIVE, ...domain }], { ...KEY, ...key }, NOW)
+      const shown = warnings.map(({ code, domain: name, at }) => [code, name, at])
+      expect(shown).toEqual(expected.map(([code, name, days]) => [code, name, daysAgo(-days)]))
     })
   }
 })
