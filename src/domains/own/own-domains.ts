@@ -161,7 +161,7 @@ export async function changeCatchAll(
 type CheckDeps = Pick<OwnDomainDeps, 'store' | 'shop' | 'now' | 'log'>
 
 function logState(log: CheckDeps['log'], { name, keyId, state, reason }: OwnDomain): void {
-  log.info({ domain: name, keyId, state, reason }, 'state of a key holder’s domain changed')
+  log.info({ domain: name, keyId, state, reason }, 'domain of a key changed its state')
 }
 
 /** By the operator. Throws `invalid_parameter` for a domain that nobody holds. */
