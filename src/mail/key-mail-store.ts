@@ -111,7 +111,8 @@ function listStatement(
           `mail.message where ${IN_POOL} and recipient = $3`,
           `mail.session inner join mail.message on message.mailbox = session.id
            where session.address = $3 and ${OWN}`,
-          `mail.session inner join mail.message on message.mailbox = session.id
+          // The sum keeps SQLite from the primary key: a catch-all has mail for many addresses.
+          `mail.session inner join mail.message on message.mailbox + 0 = session.id
            where session.address = $4 and ${OWN} and message.recipient = $3
              and message.permanent is not null`,
         ]
