@@ -115,8 +115,10 @@ function AddressRow({ session, action }: { session: KeySession; action: Action }
 /** The token, which is not shown again. */
 function Created({ email, token }: NewSession) {
   return (
-    <div class="stack address-new" role="status">
-      <p class="notice good">{t('own_address_created', { email })}</p>
+    <div class="stack address-new">
+      <p class="notice good" role="status">
+        {t('own_address_created', { email })}
+      </p>
       <SecretSample text={token} secret={token} label={t('docs_token')} />
       <p>
         <a href={`/#open=${token}`}>{t('own_address_open')}</a>
