@@ -38,12 +38,8 @@ export interface OwnDomainRouteDeps
 const keyed = (authenticate: typeof authenticateSessionHolder) =>
   ({
     api: 'keyed',
-    async authenticate(deps: OwnDomainRouteDeps, request: HttpRequest) {
-      if (!deps.ownDomains) {
-        throw new Problem('not_allowed', 'Domains of key holders are disabled on this server.')
-      }
-      return await authenticate(deps, callerOf(deps, request))
-    },
+    authenticate: (deps: OwnDomainRouteDeps, request: HttpRequest) =>
+      authenticate(deps, callerOf(deps, request)),
   }) as const
 
 const ofOne = {
@@ -97,6 +93,9 @@ export const ownDomainRoutes = [
       'domain_limit',
     ],
     async handle({ domain }, deps: OwnDomainRouteDeps, request) {
+      if (!deps.ownDomains) {
+        throw new Problem('not_allowed', 'Domains of key holders are disabled on this server.')
+      }
       const added = await addOwnDomain(deps, authenticatedKey(request), domain)
       return success(holderJson(added, deps.hostname))
     },
@@ -114,7 +113,7 @@ export const ownDomainRoutes = [
       limit: countField(5),
       warnings: Type.Array(warningSchema),
     }),
-    problems: ['invalid_key', 'not_allowed'],
+    problems: ['invalid_key'],
     async handle(_input, { store, hostname, now }: OwnDomainRouteDeps, request) {
       const key = authenticatedKey(request)
       const domains = await store.listOwnDomains(key.id)

@@ -116,6 +116,23 @@ test('an alias is reported', async () => {
   expect(await lookUp([OURS])).toMatchObject({ isAlias: false })
 })
 
+test('the name servers of the target of an alias are not asked', async () => {
+  const name = 'shop.corp.test' as Host
+  // As a resolver answers that follows the alias.
+  const resolver = {
+    'CNAME shop.corp.test': ['other.test'],
+    'NS shop.corp.test': ['ns.other.test'],
+    'A ns.other.test': ['127.0.0.3'],
+  }
+  const theirs = { 'SOA shop.corp.test': ['ns.other.test'], 'TXT _mayfly.shop.corp.test': [TEXT] }
+  const ours = { ...SOA, 'CNAME shop.corp.test': ['other.test'] }
+  const found = await lookUp([ours, theirs], {
+    name,
+    resolver: { ...resolver, 'NS corp.test': ['ns0.corp.test'] },
+  })
+  expect(found).toMatchObject({ texts: [], isComplete: true, isAlias: true })
+})
+
 test('at most four servers are asked', async () => {
   const { asked } = await lookUp([SOA, SOA, SOA, SOA, OURS])
   expect(asked.filter((query) => query.startsWith('TXT'))).toHaveLength(4)

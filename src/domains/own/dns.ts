@@ -63,7 +63,7 @@ export function openOwnDomainDns(options: DnsOptions) {
   ): Promise<FoundRecords> {
     const resolver = open(dnsServers)
     const zone = await findZone(resolver, name)
-    if (typeof zone === 'string') return failed(zone)
+    if ('failure' in zone) return { ...failed(zone.failure), isAlias: zone.isAlias }
     const servers = await Promise.all(
       zone.servers.slice(0, MAX_SERVERS).map((server) => addressesOf(resolver, server)),
     )
@@ -78,7 +78,7 @@ export function openOwnDomainDns(options: DnsOptions) {
       texts: new Set(answers.flatMap(({ texts }) => texts)),
       isComplete,
       isAlias: answers.some(({ isAlias }) => isAlias),
-      failure: isComplete ? undefined : `No name server of ${zone.name} answered.`,
+      failure: isComplete ? undefined : `No name server of ${zone.name} gave a usable answer.`,
     }
   }
 
@@ -98,16 +98,25 @@ interface Zone {
 }
 
 /** The closest zone at or above the name, but below its public suffix; or why there is none. */
-async function findZone(resolver: Resolver, name: Host): Promise<Zone | string> {
+async function findZone(
+  resolver: Resolver,
+  name: Host,
+): Promise<Zone | (Pick<FoundRecords, 'isAlias'> & { failure: string })> {
+  let isAlias = false
   const suffixLabels = ((await publicSuffix(name)) ?? '').split('.').length
   const labels = name.split('.')
   for (let at = 0; at < labels.length - suffixLabels; at += 1) {
     const zone = labels.slice(at).join('.')
+    // The NS records of an alias are those of its target, whose owner must not answer for this name.
+    const alias = await resolver.resolveCname(zone).catch(noRecord)
+    isAlias ||= at === 0 && alias !== undefined && alias.length > 0
+    if (alias && alias.length > 0) continue
     const servers = await resolver.resolveNs(zone).catch(noRecord)
-    if (servers === undefined) return `The name servers of ${zone} cannot be found.`
+    if (!alias || !servers)
+      return { failure: `The name servers of ${zone} cannot be found.`, isAlias }
     if (servers.length > 0) return { name: zone, servers }
   }
-  return `${name} has no name servers.`
+  return { failure: `${name} has no name servers.`, isAlias }
 }
 
 /** At most two; IPv4 first, which more servers of ours can reach. */

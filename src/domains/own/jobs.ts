@@ -9,7 +9,7 @@ import type { OwnDomainStore } from './store.ts'
 interface JobDeps extends Pick<OwnDomainDeps, 'shop' | 'now'> {
   store: OwnDomainStore & LeaseStore
   config: {
-    ownDomains: { on: boolean; nameServers: readonly string[] }
+    ownDomains: { nameServers: readonly string[] }
     senderChecks: { dns: readonly string[] }
   }
   log: Log
@@ -20,7 +20,7 @@ const LOOK_MS = 3_600_000
 // At a time: name servers that do not answer take 10 s each.
 const BATCH = 20
 
-/** On one node at a time: looks for the record of each domain once a day, and for keys that have lapsed once an hour. */
+/** Also if they are off: domains that keys have stay theirs. On one node at a time: looks for the record of each domain once a day, and for keys that have lapsed once an hour. */
 export function startOwnDomainChecks({ config, ...deps }: JobDeps) {
   const { ownDomains, senderChecks } = config
   const ownDomainDns = openOwnDomainDns({
@@ -37,7 +37,6 @@ export function startOwnDomainChecks({ config, ...deps }: JobDeps) {
       intervalMs: LOOK_MS,
       log: deps.log,
     })
-  if (!ownDomains.on) return { stop: async () => {} }
   return runUntilStopped((ended) => runUnderLease(deps, { name: 'own domains', operation, ended }))
 }
 

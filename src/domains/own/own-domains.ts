@@ -26,6 +26,7 @@ export interface OwnDomainDeps
   log: Pick<Log, 'info'>
 }
 
+const NO_DOMAINS = 'The plan of this key includes no domains of its own.'
 const TOKEN_BYTES = 20
 const DNS_RETRY_SECONDS = 30
 
@@ -51,7 +52,9 @@ export async function addOwnDomain(
   if (added === 'exists') throw new Problem('domain_exists', `This key already has ${name}.`)
   if (added === 'reserved') throw reserved(name)
   if (added === 'limit') {
-    throw new Problem('domain_limit', `The plan of this key allows ${maxDomains} domains.`)
+    const domains = maxDomains === 1 ? 'one domain' : `${maxDomains} domains`
+    const text = `This key can have at most ${domains}. Delete one first.`
+    throw new Problem('domain_limit', maxDomains === 0 ? NO_DOMAINS : text)
   }
   return added
 }
@@ -79,12 +82,12 @@ export async function verifyOwnDomain(
   const record = recordOf(claim, found)
   const isHeld = claim.state !== 'pending'
   const checked = isHeld ? required(await recordCheck(deps, id, record)) : claim
-  if (record === 'unknown') throw dnsFailed(found)
-  if (record === 'missing') throw recordMissing(claim, found)
   if (found.isAlias) {
     const why = `${claim.name} has a CNAME record, and so cannot have an MX record.`
     throw new Problem('invalid_domain', `${why} Remove it, or use another name.`)
   }
+  if (record === 'unknown') throw dnsFailed(found)
+  if (record === 'missing') throw recordMissing(claim, found)
   return isHeld ? checked : await activate(deps, claim, { found, holder })
 }
 
@@ -136,10 +139,9 @@ export async function recordCheck(
 /** For /usage. */
 export function openDomainUsage({ store, ownDomains, now }: DomainUsageDeps): DomainUsageOf {
   return async (key) => {
-    if (!ownDomains) return { limit: 0, used: 0, warnings: [] }
     const domains = await store.listOwnDomains(key.id)
     const warnings = domainWarnings(domains, key, now())
-    return { limit: key.maxDomains, used: domains.length, warnings }
+    return { limit: ownDomains ? key.maxDomains : 0, used: domains.length, warnings }
   }
 }
 
@@ -223,7 +225,10 @@ function requireHeld(domain: OwnDomain): OwnDomain {
 }
 
 function reserved(name: string): Problem {
-  return new Problem('domain_reserved', `${name} belongs to the operator of this service.`)
+  return new Problem(
+    'domain_reserved',
+    `${name} is or was a domain of this service, or is below one.`,
+  )
 }
 
 function held(name: string): Problem {

@@ -36,7 +36,7 @@ export const ownDomainFields = {
       'key_expired',
       'not_checked',
     ]),
-    'Why it is in this state, or soon will be in another one. not_checked: its name servers do not answer, which changes nothing.',
+    'Why it is in this state, or soon will be in another one. not_checked: its name servers do not answer, which changes nothing, or it comes from a backup and mail is refused until its record is found.',
   ),
   catch_all: Type.Boolean({
     description: 'Whether mail to addresses that no session holds is taken.',
