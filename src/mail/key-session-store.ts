@@ -1,12 +1,10 @@
 import { type Operation, query } from '../base/operation.ts'
 import { PERMANENT, type Session } from './rules/session.ts'
 import type { KeySession, KeySessionPage, RolledToken } from './store.ts'
-import { LIVE, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
+import { LIVE, NO_CATCH_ALL, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 // Sessions that were created with a key, for its holder.
 
-// That of mail without another session is none of its holder's.
-const NO_CATCH_ALL = `substr(address, 1, 1) <> '@'`
 const PERMANENT_ONLY = `and own_domain is not null and expires_at = ${PERMANENT.getTime()}`
 
 export const keySessionReads = {

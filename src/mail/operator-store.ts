@@ -1,7 +1,7 @@
 import type { Address } from '../base/address.ts'
 import { type AsyncMethods, type Operation, query, type Value } from '../base/operation.ts'
 import type { MailboxId, Session } from './rules/session.ts'
-import { LIVE, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
+import { LIVE, NO_CATCH_ALL, SESSION_COLUMNS, type SessionRow, sessionOf } from './store-rows.ts'
 
 // Ids of sessions follow the clock.
 const ALL = { id: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
@@ -10,7 +10,7 @@ const ALL = { id: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER }
 export function operatorReads(rawMail: string) {
   function* sessions(rest: string, values: Value[]): Operation<Session[]> {
     const rows = yield* query<SessionRow>(
-      `select ${SESSION_COLUMNS} from mail.session where ${LIVE} ${rest}`,
+      `select ${SESSION_COLUMNS} from mail.session where ${LIVE} and ${NO_CATCH_ALL} ${rest}`,
       values,
     )
     return rows.map(sessionOf)

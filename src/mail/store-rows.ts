@@ -5,6 +5,8 @@ import type { MailboxId, Session } from './rules/session.ts'
 
 /** A session that is live at $1. One without a token, or that was swept, has ended even if the clock has stepped back. */
 export const LIVE = 'token_hash is not null and not cleared and expires_at > $1'
+/** The session that keeps the catch-all mail of a domain is nobody's to list. */
+export const NO_CATCH_ALL = `substr(address, 1, 1) <> '@'`
 
 /** What an address accepts, and how many messages were ever stored for it. */
 export interface RulesRow {

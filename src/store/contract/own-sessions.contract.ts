@@ -73,6 +73,9 @@ export function ownSessionsContract(open: () => Promise<OpenMailStore>): void {
       const kept = await create('kept@own.test', 'k1', { lifeMs: FOREVER })
       await create('short@own.test', 'k1')
       expect.assert(kept)
+      const query = { order: 'newest', limit: 9, now: START } as const
+      const all = await shared.fixture.other.listSessions(query)
+      expect(all.map(({ address }) => address)).toStrictEqual(['short@own.test', 'kept@own.test'])
       expect(isPermanent(kept)).toBe(true)
       expect(await listed('k1')).toStrictEqual(['short@own.test', 'kept@own.test'])
       expect(await listed('k1', true)).toStrictEqual(['kept@own.test'])
