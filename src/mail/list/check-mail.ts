@@ -37,14 +37,14 @@ export async function listMail(
   page: MessagePage,
 ): Promise<MailList> {
   const { codes } = deps
-  const messages = await listFor(deps, { token, session }, page)
+  const messages = await listFor(deps, { token, session, throwIfClosed }, page)
   const scan = codes.scan(session.id, messages)
   if (!scan) return { session, messages, complete: true }
   if (!(await scan.found())) return { session, messages, complete: scan.complete }
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
-  const again = await listFor(deps, { token, session: current }, page)
+  const again = await listFor(deps, { token, session: current, throwIfClosed }, page)
   // Messages that arrived meanwhile are scanned without waiting.
   const rest = codes.scan(current.id, again)
   return { session: current, messages: again, complete: rest?.complete ?? true }
@@ -53,11 +53,13 @@ export async function listMail(
 /** The messages of the mailbox. If some have arrived since the session was found, its token may have been replaced before them. */
 export async function listFor(
   deps: Pick<MailDeps, 'store' | 'now'>,
-  { token, session }: FoundMailbox,
+  { token, session, throwIfClosed = () => {} }: FoundMailbox,
   page: MessagePage,
 ): Promise<Message[]> {
   const messages = await deps.store.listMessages(session.id, page)
-  if (messages.some(({ id }) => id > session.lastId)) await liveSession(deps, token)
+  if (!messages.some(({ id }) => id > session.lastId)) return messages
+  throwIfClosed()
+  await liveSession(deps, token)
   return messages
 }
 

@@ -18,7 +18,7 @@ export async function listMatching(
   { limit, ...request }: FilterRequest & { limit: number },
 ): Promise<{ session: Session; messages: MessageSummary[] }> {
   const page = { sinceId: request.sinceId, limit: Number.MAX_SAFE_INTEGER }
-  const all = await listFor(deps, { token, session }, page)
+  const all = await listFor(deps, { token, session, throwIfClosed }, page)
   const { matching, undecided } = await applyFilter(deps, session, all, request)
   const messages = matching.slice(0, limit)
   // Those whose code or links decide; else those that are listed, for their previews.
@@ -27,7 +27,7 @@ export async function listMatching(
   throwIfClosed()
   const current = await liveSession(deps, token)
   throwIfClosed()
-  const then = await listFor(deps, { token, session: current }, page)
+  const then = await listFor(deps, { token, session: current, throwIfClosed }, page)
   const again = await applyFilter(deps, current, then, request)
   return { session: current, messages: again.matching.slice(0, limit) }
 }
