@@ -139,28 +139,6 @@ export const ownDomainRoutes = [
   route({
     ...ofOne,
     method: 'POST',
-    path: '/domains/{id}/verify',
-    name: 'verify-own-domain',
-    title: 'Verify a domain of a key',
-    description:
-      'Looks for the TXT record at the name servers of the domain. If another key holds it, this key gets it only if the record of the other one is missing. Of a domain that is suspended because its record was missing, mail is taken again. Free; at most ten times a minute per key.',
-    output: oneDomain,
-    problems: [
-      ...ofOne.problems,
-      'invalid_domain',
-      'record_missing',
-      'domain_held',
-      'domain_reserved',
-      'dns_failed',
-    ],
-    async handle({ id }, deps: OwnDomainRouteDeps, request) {
-      const caller = { keyId: authenticatedKey(request).id, client: request.client }
-      return found(await verifyOwnDomain(deps, id, caller), deps)
-    },
-  }),
-  route({
-    ...ofOne,
-    method: 'POST',
     path: '/domains/{id}',
     name: 'update-own-domain',
     title: 'Change a domain of a key',
@@ -177,6 +155,28 @@ export const ownDomainRoutes = [
     method: 'DELETE',
     path: '/domains/{id}',
     name: 'delete-own-domain',
+  }),
+  route({
+    ...ofOne,
+    method: 'POST',
+    path: '/domains/{id}/verify',
+    name: 'verify-own-domain',
+    title: 'Verify a domain of a key',
+    description:
+      'Looks for the TXT record at the name servers of the domain. If another key holds it, this key gets it only if the record of the other one is missing. A domain that was suspended because its record was missing takes mail again. Free; at most ten times a minute per key.',
+    output: oneDomain,
+    problems: [
+      ...ofOne.problems,
+      'invalid_domain',
+      'record_missing',
+      'domain_held',
+      'domain_reserved',
+      'dns_failed',
+    ],
+    async handle({ id }, deps: OwnDomainRouteDeps, request) {
+      const caller = { keyId: authenticatedKey(request).id, client: request.client }
+      return found(await verifyOwnDomain(deps, id, caller), deps)
+    },
   }),
 ]
 

@@ -128,9 +128,8 @@ describe('/openapi.json', () => {
         const withQuota = Object.keys(responses).filter(
           (code) => responses[code]?.headers?.['RateLimit'],
         )
-        const isKeyed = /^\/(?:usage|api\/roll-key|(?:emails|sessions|webhooks)(?:\/.*)?)$/.test(
-          path,
-        )
+        const isKeyed =
+          /^\/(?:usage|api\/roll-key|(?:emails|sessions|webhooks|domains)(?:\/.*)?)$/.test(path)
         expect(
           withQuota.includes('200') && withQuota.includes('429') && withQuota.includes('500'),
           path,
