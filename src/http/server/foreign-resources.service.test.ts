@@ -30,7 +30,7 @@ let headers: Params
 /** Of another key, by the first part of the path: what names it, and what names nothing. */
 let resources: Record<string, { foreign: Params; unknown: Params }>
 beforeAll(async () => {
-  const env = { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' }
+  const env = { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1', MAYFLY_OWN_DOMAINS: 'keys' }
   server = await openTestServer({ env, wrapStore: recorded })
   const ring = keyRing(server.shop, server.now)
   const other = await ring.issue()
@@ -43,6 +43,9 @@ beforeAll(async () => {
   const url = 'http://127.0.0.1:1/'
   const { body } = await post(`${server.url}/webhooks`, { url }, 'form', other.headers)
   const { id: webhook } = body['webhook'] as { id: string }
+  const added = await post(`${server.url}/domains`, { domain: 'own.test' }, 'form', other.headers)
+  expect.assert(added.status === 200, added.text)
+  const domain = String(added.body['id'])
   const { token = '' } = own
   const messages = {
     foreign: { token, id: String(id) },
@@ -52,6 +55,7 @@ beforeAll(async () => {
     api: messages,
     emails: messages,
     webhooks: { foreign: { id: webhook }, unknown: { id: webhook.replace(/.{4}$/, 'AAAA') } },
+    domains: { foreign: { id: domain }, unknown: { id: domain.replace(/.{4}$/, 'AAAA') } },
     sessions: {
       foreign: { email: theirs['email'] ?? '' },
       unknown: { email: 'unknown@box.test' },
@@ -60,7 +64,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-const MORE = { index: '0', since_id: '1', state: 'paused' }
+const MORE = { index: '0', since_id: '1', state: 'paused', catch_all: '0' }
 
 async function send({ method, path, api }: Route, params: Params) {
   calls = []
