@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Mayfly, verifyWebhook } from '../clients/js/src/mayfly.ts'
+import { openDnsServer } from './kit/dns/dns-server.ts'
 import { caught, codeOf } from './kit/http/client-errors.ts'
 import { openReceiver } from './kit/http/webhook-receiver.ts'
 import { type AppWithKeys, startAppWithKeys } from './kit/shop/keys.ts'
@@ -8,11 +9,27 @@ import { waitUntil } from './kit/wait-until.ts'
 // What the JavaScript client does with a key.
 
 let app: AppWithKeys
+let dns: Awaited<ReturnType<typeof openDnsServer>>
 beforeAll(async () => {
-  const env = { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1', MAYFLY_READER_POOL: 'by-address' }
-  app = await startAppWithKeys({ env })
+  dns = await openDnsServer({
+    'A ns.test': ['127.0.0.1'],
+    'NS corp.test': ['ns.test'],
+    'SOA corp.test': ['ns.test'],
+  })
+  app = await startAppWithKeys({
+    env: {
+      MAYFLY_WEBHOOK_ALLOW: '127.0.0.1',
+      MAYFLY_READER_POOL: 'by-address',
+      MAYFLY_OWN_DOMAINS: 'keys',
+      MAYFLY_OWN_DOMAIN_DNS: dns.server,
+      MAYFLY_DNS: dns.server,
+    },
+  })
 })
-afterAll(() => app.stop())
+afterAll(async () => {
+  await app.stop()
+  await dns.close()
+})
 
 async function clientWithKey(): Promise<Mayfly> {
   const { secret } = await app.ring.issue()
@@ -100,6 +117,33 @@ test('sessions lists the mailboxes of the key page by page, recovers one and end
   const others = await clientWithKey()
   expect(codeOf(await caught(others.sessions.end(first.email)))).toBe('session_not_found')
   expect((await keyed.usage()).used).toBe(0)
+})
+
+test('a domain is added, verified, changed and deleted, and has addresses that stay', async () => {
+  const keyed = await clientWithKey()
+  const { ownDomains } = keyed
+  const added = await ownDomains.add('corp.test')
+  const { id, records } = added
+  expect(records.map(({ type, name }) => [type, name])).toStrictEqual([
+    ['TXT', '_mayfly.corp.test'],
+    ['MX', 'corp.test'],
+  ])
+  expect(await ownDomains.read(id)).toStrictEqual(added)
+  expect(codeOf(await caught(ownDomains.verify(id)))).toBe('record_missing')
+
+  dns.zone['TXT _mayfly.corp.test'] = records.slice(0, 1).map(({ value }) => value)
+  expect((await ownDomains.verify(id)).state).toBe('active')
+  expect((await ownDomains.update(id, { catch_all: false })).catch_all).toBe(false)
+  const other = await keyed.createMailbox()
+  const shop = await keyed.createMailbox({ domain: 'corp.test', prefix: 'shop', ttl: 0 })
+  const { sessions } = await keyed.sessions.list({ permanent: true })
+  expect(sessions.map(({ email }) => email)).toStrictEqual([shop.email])
+
+  expect((await ownDomains.list()).map((one) => one.id)).toStrictEqual([id])
+  await ownDomains.delete(id)
+  expect(codeOf(await caught(ownDomains.read(id)))).toBe('domain_not_found')
+  expect(codeOf(await caught(shop.messages()))).toBe('invalid_token')
+  expect(await other.messages()).toStrictEqual([])
 })
 
 test('webhooks are created, tested, listed, changed and deleted, and usage counts what they deliver', async () => {

@@ -158,17 +158,20 @@ async function idFor(call: string, headers: Record<string, string>, messageId: s
   return call.includes('/domains/') ? await addDomain(headers) : messageId
 }
 
-/** With its record. */
+let domains = 0
+/** A domain that no other example uses, with its record. */
 async function addDomain(headers: Record<string, string>): Promise<string> {
-  const body = new URLSearchParams({ domain: 'corp.test' })
+  domains += 1
+  const domain = `corp${domains}.test`
+  const body = new URLSearchParams({ domain })
   const added = await fetch(`${app.url}/domains`, { method: 'POST', headers, body })
-  const claim = (await added.json()) as { id: string; records: { value: string }[] }
-  const texts = claim.records.map(({ value }) => value)
-  Object.assign(dns.zone, { 'NS corp.test': ['ns.test'], 'SOA corp.test': ['ns.test'] })
-  // Of all claims to it, only one is verified.
-  const known = dns.zone['TXT _mayfly.corp.test'] ?? []
-  dns.zone['TXT _mayfly.corp.test'] = [...known, ...texts]
-  return claim.id
+  const { id, records } = (await added.json()) as { id: string; records: { value: string }[] }
+  Object.assign(dns.zone, {
+    [`NS ${domain}`]: ['ns.test'],
+    [`SOA ${domain}`]: ['ns.test'],
+    [`TXT _mayfly.${domain}`]: records.map(({ value }) => value),
+  })
+  return id
 }
 
 async function createWebhook(headers: Record<string, string>): Promise<string> {

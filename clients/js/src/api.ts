@@ -266,6 +266,58 @@ export type Delivery = {
 
 export type DeliveryOutcome = { status: number | null; error: string | null; ms: number }
 
+export type NewOwnDomain = {
+  status: 'success'
+  id: string
+  domain: string
+  unicode: string
+  state: 'pending' | 'active' | 'suspended'
+  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | null
+  catch_all: boolean
+  created_at: string
+  created_at_iso: string
+  verified_at: string | null
+  verified_at_iso: string | null
+  checked_at: string | null
+  checked_at_iso: string | null
+  missing_since: string | null
+  missing_since_iso: string | null
+  suspends_at: string | null
+  suspends_at_iso: string | null
+  taken: number
+  refused: number
+  records: { type: 'TXT' | 'MX'; name: string; value: string }[]
+}
+
+export type OwnDomain = {
+  id: string
+  domain: string
+  unicode: string
+  state: 'pending' | 'active' | 'suspended'
+  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | null
+  catch_all: boolean
+  created_at: string
+  created_at_iso: string
+  verified_at: string | null
+  verified_at_iso: string | null
+  checked_at: string | null
+  checked_at_iso: string | null
+  missing_since: string | null
+  missing_since_iso: string | null
+  suspends_at: string | null
+  suspends_at_iso: string | null
+  taken: number
+  refused: number
+  records: { type: 'TXT' | 'MX'; name: string; value: string }[]
+}
+
+export type OwnDomains = {
+  status: 'success'
+  domains: OwnDomain[]
+  limit: number
+  warnings: DomainWarning[]
+}
+
 /** The successful response of each route. */
 export interface ApiResponses {
   'GET /api/domains': Domains
@@ -296,4 +348,10 @@ export interface ApiResponses {
     old_secret_until_iso: string
   }
   'POST /webhooks/{id}/enable': { status: 'success'; webhook: Webhook }
+  'POST /domains': NewOwnDomain
+  'GET /domains': OwnDomains
+  'GET /domains/{id}': { status: 'success'; domain: OwnDomain }
+  'POST /domains/{id}': { status: 'success'; domain: OwnDomain }
+  'DELETE /domains/{id}': Confirmation
+  'POST /domains/{id}/verify': { status: 'success'; domain: OwnDomain }
 }

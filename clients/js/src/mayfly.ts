@@ -9,6 +9,7 @@ import type {
 } from './api.ts'
 import { type EventOptions, type Filter, type MailboxEvent, mailEvents } from './events.ts'
 import { Mailbox, type MailboxSettings } from './mailbox.ts'
+import { OwnDomains } from './own-domains.ts'
 import {
   type ApiRequest,
   type CallOptions,
@@ -42,6 +43,7 @@ export type {
   MessageSummary as Summary,
   NamedAddress,
   NewWebhook,
+  OwnDomain,
   SenderChecks,
   SessionSettings,
   Usage,
@@ -58,6 +60,7 @@ export type {
   MailboxSettings,
   MessageRef,
 } from './mailbox.ts'
+export type { OwnDomainChange, OwnDomains } from './own-domains.ts'
 export { type CallOptions, MayflyError, MayflyTimeoutError } from './request.ts'
 export type { SessionListOptions, SessionPage, Sessions } from './sessions.ts'
 export type { WaitOptions } from './wait.ts'
@@ -88,7 +91,7 @@ export interface EmailOptions extends CallOptions {
 export interface MayflyOptions {
   /** For example `http://localhost:8080`. */
   url: string | URL
-  /** For `emails()`, which also returns the mail of mailboxes created with it, `usage()`, `sessions` and `webhooks`. */
+  /** For `emails()`, which also returns the mail of mailboxes created with it, `usage()`, `sessions`, `ownDomains` and `webhooks`. */
   apiKey?: string | undefined
   fetch?: typeof fetch
 }
@@ -122,6 +125,7 @@ export interface EmailsOptions extends Filter, CallOptions {
 /** A Mayfly service. */
 export class Mayfly {
   readonly sessions: Sessions
+  readonly ownDomains: OwnDomains
   readonly webhooks: Webhooks
   readonly #connection: Connection
 
@@ -131,6 +135,7 @@ export class Mayfly {
     // Browsers require that fetch is called as a function of its own.
     this.#connection = { url: base, apiKey, fetch: (...args) => send(...args) }
     this.sessions = new Sessions(this.#connection)
+    this.ownDomains = new OwnDomains(this.#connection)
     this.webhooks = new Webhooks(this.#connection)
   }
 

@@ -10,6 +10,8 @@ export interface SessionPage {
 
 export interface SessionListOptions extends CallOptions {
   limit?: number
+  /** Only those that do not expire, at domains of the key. */
+  permanent?: boolean
   /** From the previous page. */
   cursor?: string
 }

@@ -1,6 +1,6 @@
 """Client for Mayfly, a service for disposable mailboxes. Parameters and fields have the names of its HTTP API, but `from_` for `from`."""
 
-from ._async import AsyncMailbox, AsyncMayfly, AsyncSessions, AsyncWebhooks
+from ._async import AsyncMailbox, AsyncMayfly, AsyncOwnDomains, AsyncSessions, AsyncWebhooks
 from ._client import Email, EmailPage, EmailRef, Mayfly
 from ._events import (
     DeletedEvent,
@@ -13,6 +13,7 @@ from ._events import (
     MessageEvent,
 )
 from ._mailbox import CodeAndLink, Mailbox, MessageRef
+from ._own_domains import OwnDomains
 from ._request import MayflyError, MayflyTimeoutError
 from ._sessions import SessionPage, Sessions
 from ._types import (
@@ -32,6 +33,7 @@ from ._types import (
     MessageSummary,
     NamedAddress,
     NewWebhook,
+    OwnDomain,
     SenderChecks,
     SessionSettings,
     Usage,
@@ -45,6 +47,7 @@ __all__ = [
     "AddressRules",
     "AsyncMailbox",
     "AsyncMayfly",
+    "AsyncOwnDomains",
     "AsyncSessions",
     "AsyncWebhooks",
     "Attachment",
@@ -81,6 +84,8 @@ __all__ = [
     "MessageSummary",
     "NamedAddress",
     "NewWebhook",
+    "OwnDomain",
+    "OwnDomains",
     "RolledSecret",
     "SenderChecks",
     "SessionPage",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from ._client import Mayfly
 from ._events import MailboxEvent, MailEvent, Position, event_params
 from ._mailbox import Mailbox
+from ._own_domains import OwnDomains
 from ._request import MayflyError, abandoned
 from ._sessions import Sessions
 from ._webhooks import Webhooks
@@ -149,6 +150,17 @@ class AsyncSessions(_Async[Sessions]):
     roll_token: Final = _converted(Sessions.roll_token, AsyncMailbox)
 
 
+class AsyncOwnDomains(_Async[OwnDomains]):
+    """Use `own_domains` of an `AsyncMayfly`. Methods are those of `OwnDomains`."""
+
+    add: Final = _coroutine(OwnDomains.add)
+    list: Final = _coroutine(OwnDomains.list)
+    read: Final = _coroutine(OwnDomains.read)
+    verify: Final = _coroutine(OwnDomains.verify)
+    update: Final = _coroutine(OwnDomains.update)
+    delete: Final = _coroutine(OwnDomains.delete)
+
+
 class AsyncWebhooks(_Async[Webhooks]):
     """Use `webhooks` of an `AsyncMayfly`. Methods are those of `Webhooks`."""
 
@@ -179,6 +191,7 @@ class AsyncMayfly(_Async[Mayfly]):
     def __init__(self, url: str, api_key: str | None = None) -> None:
         super().__init__(Mayfly(url, api_key))
         self.sessions: AsyncSessions = AsyncSessions(self._sync.sessions)
+        self.own_domains: AsyncOwnDomains = AsyncOwnDomains(self._sync.own_domains)
         self.webhooks: AsyncWebhooks = AsyncWebhooks(self._sync.webhooks)
 
     def events(

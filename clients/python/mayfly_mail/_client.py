@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Optional, TypedDict, Union
 from . import _types
 from ._events import MailboxEvent, Position, event_params, mail_events
 from ._mailbox import Mailbox
+from ._own_domains import OwnDomains
 from ._request import Connection, Deadline, Params, path_segment
 from ._sessions import Sessions
 from ._types import Domains, Usage, WholeEmail
@@ -48,6 +49,7 @@ class Mayfly:
     def __init__(self, url: str, api_key: str | None = None) -> None:
         self._connection = Connection(url, api_key)
         self.sessions: Sessions = Sessions(self._connection)
+        self.own_domains: OwnDomains = OwnDomains(self._connection)
         self.webhooks: Webhooks = Webhooks(self._connection)
 
     def create_mailbox(

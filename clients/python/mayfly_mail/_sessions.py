@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import NamedTuple, Optional
 
 from ._mailbox import Mailbox
-from ._request import Connection, Deadline
+from ._request import Connection, Deadline, Params
 from ._types import KeySession
 
 
@@ -19,9 +19,16 @@ class Sessions:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def list(self, *, limit: int | None = None, cursor: str | None = None, timeout: float = 30) -> SessionPage:
-        """One page, newest first."""
-        params = {"limit": limit, "cursor": cursor}
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        permanent: bool | None = None,
+        timeout: float = 30,
+    ) -> SessionPage:
+        """One page, newest first. `permanent`: only those that do not expire, at domains of the key."""
+        params: Params = {"limit": limit, "cursor": cursor, "permanent": permanent}
         found = self._connection.json_with_key("sessions", Deadline(timeout), params=params)
         return SessionPage(found["sessions"], found["next_cursor"])
 

@@ -345,3 +345,67 @@ class DeliveryOutcome(TypedDict):
     status: Optional[int]
     error: Optional[str]
     ms: int
+
+
+class NewOwnDomainRecords(TypedDict):
+    type: Literal["TXT", "MX"]
+    name: str
+    value: str
+
+
+class NewOwnDomain(TypedDict):
+    status: Literal["success"]
+    id: str
+    domain: str
+    unicode: str
+    state: Literal["pending", "active", "suspended"]
+    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked"]]
+    catch_all: bool
+    created_at: str
+    created_at_iso: str
+    verified_at: Optional[str]
+    verified_at_iso: Optional[str]
+    checked_at: Optional[str]
+    checked_at_iso: Optional[str]
+    missing_since: Optional[str]
+    missing_since_iso: Optional[str]
+    suspends_at: Optional[str]
+    suspends_at_iso: Optional[str]
+    taken: int
+    refused: int
+    records: list[NewOwnDomainRecords]
+
+
+class OwnDomainRecords(TypedDict):
+    type: Literal["TXT", "MX"]
+    name: str
+    value: str
+
+
+class OwnDomain(TypedDict):
+    id: str
+    domain: str
+    unicode: str
+    state: Literal["pending", "active", "suspended"]
+    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked"]]
+    catch_all: bool
+    created_at: str
+    created_at_iso: str
+    verified_at: Optional[str]
+    verified_at_iso: Optional[str]
+    checked_at: Optional[str]
+    checked_at_iso: Optional[str]
+    missing_since: Optional[str]
+    missing_since_iso: Optional[str]
+    suspends_at: Optional[str]
+    suspends_at_iso: Optional[str]
+    taken: int
+    refused: int
+    records: list[OwnDomainRecords]
+
+
+class OwnDomains(TypedDict):
+    status: Literal["success"]
+    domains: list[OwnDomain]
+    limit: int
+    warnings: list[DomainWarning]

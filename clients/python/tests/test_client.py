@@ -375,6 +375,22 @@ def test_sessions_of_a_key(mayfly_with_key):
         assert caught.value.code == "invalid_token"
 
 
+def test_domains_of_a_key(mayfly_with_key):
+    domains = mayfly_with_key.own_domains
+    added = domains.add("corp.test")
+    assert [(one["type"], one["name"]) for one in added["records"]] == [("TXT", "_mayfly.corp.test"), ("MX", "corp.test")]
+    with pytest.raises(MayflyError) as caught:
+        domains.verify(added["id"])
+    assert caught.value.code == "dns_failed"
+    assert domains.list() == [added]
+    assert domains.update(added["id"], catch_all=False) == {**added, "catch_all": False}
+    assert mayfly_with_key.sessions.list(permanent=True).sessions == []
+    domains.delete(added["id"])
+    with pytest.raises(MayflyError) as caught:
+        domains.read(added["id"])
+    assert caught.value.code == "domain_not_found"
+
+
 def test_webhooks(mayfly_with_key):
     webhooks = mayfly_with_key.webhooks
     created = webhooks.create("http://127.0.0.1:9/", from_="shop.test")
@@ -396,7 +412,7 @@ def test_webhooks(mayfly_with_key):
 
 
 def test_async_methods_are_those_of_the_client():
-    for kind in ("Mayfly", "Mailbox", "Sessions", "Webhooks"):
+    for kind in ("Mayfly", "Mailbox", "OwnDomains", "Sessions", "Webhooks"):
         of, asynchronous = (vars(getattr(mayfly_mail, name)) for name in (kind, f"Async{kind}"))
         for name in (name for name in of if not name.startswith("_")):
             assert parameters(asynchronous[name]) == parameters(of[name])

@@ -268,12 +268,42 @@ console.log(secret)`,
     javascript: `await mayfly.webhooks.enable('ID')`,
     python: 'mayfly.webhooks.enable("ID")',
   },
-  'POST /domains': { curl: `${KEYED} SITE/domains -d domain=test.example.com` },
-  'GET /domains': { curl: `${KEYED} SITE/domains` },
-  'GET /domains/{id}': { curl: `${KEYED} SITE/domains/ID` },
-  'POST /domains/{id}/verify': { curl: `${KEYED} -X POST SITE/domains/ID/verify` },
-  'POST /domains/{id}': { curl: `${KEYED} SITE/domains/ID -d catch_all=0` },
-  'DELETE /domains/{id}': { curl: `${KEYED} -X DELETE SITE/domains/ID` },
+  'POST /domains': {
+    curl: `${KEYED} SITE/domains -d domain=test.example.com`,
+    javascript: `const { id, records } = await mayfly.ownDomains.add('test.example.com')
+for (const { type, name, value } of records) console.log(id, type, name, value)`,
+    python: `domain = mayfly.own_domains.add("test.example.com")
+for record in domain["records"]:
+    print(domain["id"], record["type"], record["name"], record["value"])`,
+  },
+  'GET /domains': {
+    curl: `${KEYED} SITE/domains`,
+    javascript: `for (const { id, domain, state } of await mayfly.ownDomains.list()) {
+  console.log(id, domain, state)
+}`,
+    python: `for domain in mayfly.own_domains.list():
+    print(domain["id"], domain["domain"], domain["state"])`,
+  },
+  'GET /domains/{id}': {
+    curl: `${KEYED} SITE/domains/ID`,
+    javascript: `console.log(await mayfly.ownDomains.read('ID'))`,
+    python: 'print(mayfly.own_domains.read("ID"))',
+  },
+  'POST /domains/{id}/verify': {
+    curl: `${KEYED} -X POST SITE/domains/ID/verify`,
+    javascript: `console.log((await mayfly.ownDomains.verify('ID')).state)`,
+    python: 'print(mayfly.own_domains.verify("ID")["state"])',
+  },
+  'POST /domains/{id}': {
+    curl: `${KEYED} SITE/domains/ID -d catch_all=0`,
+    javascript: `await mayfly.ownDomains.update('ID', { catch_all: false })`,
+    python: 'mayfly.own_domains.update("ID", catch_all=False)',
+  },
+  'DELETE /domains/{id}': {
+    curl: `${KEYED} -X DELETE SITE/domains/ID`,
+    javascript: `await mayfly.ownDomains.delete('ID')`,
+    python: 'mayfly.own_domains.delete("ID")',
+  },
   'POST /webhooks/{id}/delete': {
     curl: `${KEYED} -X POST SITE/webhooks/ID/delete`,
     javascript: `await mayfly.webhooks.delete('ID')`,
