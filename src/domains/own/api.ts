@@ -22,7 +22,7 @@ import {
   verifyOwnDomain,
 } from './own-domains.ts'
 import { domainWarnings, type OwnDomain } from './rules.ts'
-import { holderFields, holderJson, idInput, ownDomainSchema } from './schemas.ts'
+import { holderJson, idInput, newOwnDomainSchema, ownDomainSchema } from './schemas.ts'
 import type { OwnDomainStore } from './store.ts'
 
 /** What the endpoints work with. */
@@ -45,7 +45,7 @@ const keyed = (authenticate: typeof authenticateSessionHolder) =>
 const ofOne = {
   ...keyed(authenticateSessionHolder),
   input: idInput,
-  problems: ['invalid_key', 'not_allowed', 'domain_not_found'],
+  problems: ['invalid_key', 'domain_not_found'],
 } as const
 
 const oneDomain = successSchema({ domain: ownDomainSchema })
@@ -59,6 +59,7 @@ const deletion = {
   description:
     'Deletes the domain with all addresses and mail, at once and for good; mail to it is refused. POST /domains/{id}/delete does the same. Free.',
   output: messageSchema,
+  problems: [...ofOne.problems, 'not_allowed'] as const,
   async handle({ id }: { id: string }, deps: OwnDomainRouteDeps, request: HttpRequest) {
     await deleteOwnDomain(deps, id, authenticatedKey(request).id)
     return success({ message: 'Domain deleted.' })
@@ -81,7 +82,7 @@ export const ownDomainRoutes = [
         description: 'A name, such as test.example.com. Not a public suffix such as co.uk.',
       }),
     }),
-    output: namedSuccess('NewOwnDomain', holderFields),
+    output: newOwnDomainSchema,
     problems: [
       'invalid_key',
       'plan_expired',

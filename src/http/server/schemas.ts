@@ -20,8 +20,11 @@ const status = Type.Literal('success')
 export const successSchema = <Fields extends TProperties>(fields: Fields) =>
   Type.Object({ status, ...fields })
 
-export const namedSuccess = <Fields extends TProperties>(name: string, fields: Fields) =>
-  named(name, { status, ...fields })
+export const namedSuccess = <Fields extends TProperties>(
+  name: string,
+  fields: Fields,
+  options?: TSchemaOptions,
+) => named(name, { status, ...fields }, options)
 
 export const nullable = <T extends TSchema>(field: T, description?: string) =>
   Type.Union([field, Type.Null()], description === undefined ? {} : { description })
