@@ -38,8 +38,10 @@ export interface SiteConfig {
   receipts: boolean
   /** Whether plans are sold online. */
   shop: boolean
-  /** How long mail at the domains of key holders is kept, in seconds; null if they cannot bring any. */
-  ownMailLife: number | null
+  /** Whether key holders can add domains of their own. */
+  ownDomains: boolean
+  /** How long mail at such domains is kept, in seconds. */
+  ownMailLife: number
   /** Base URL of the API. */
   site: string
 }

@@ -74,7 +74,7 @@ function testNotice({ t }: Locale): Markup {
 function planCard(shop: Shop, plan: Plan, locale: Locale): Markup {
   const { t } = locale
   const isSold = shop.provider !== 'manual'
-  const features = { ...plan, domains: shop.ownMailLife === null ? 0 : plan.domains }
+  const features = { ...plan, domains: shop.ownDomains ? plan.domains : 0 }
   return html`<section class="card" aria-labelledby="plan-${plan.id}">
 <h2 id="plan-${plan.id}">${plan.name}</h2>
 ${price(plan, locale)}

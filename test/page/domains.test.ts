@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDnsServer, type Zone } from '../kit/dns/dns-server.ts'
+import { request } from '../kit/http/http-client.ts'
 import { PHONE } from '../kit/page/browser.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 import { enterKey, OWN_DOMAINS } from '../kit/page/views/key.ts'
@@ -92,7 +93,7 @@ test('a domain is added, verified once its record is published, and deleted with
   await page.reload()
   await addresses.getByText(`shop@${NAME}`).waitFor()
   expect(await addresses.getByRole('listitem').allTextContents()).toStrictEqual([
-    `shop@${NAME} Orders1 messageDelete`,
+    `shop@${NAME} Orders1 messageRoll tokenDelete`,
   ])
   await addresses.getByRole('button', { name: `Delete: shop@${NAME}` }).click()
   await confirm('Delete')
@@ -108,7 +109,7 @@ test('a domain is added, verified once its record is published, and deleted with
   expect(await addresses.count()).toBe(0)
 })
 
-test('a permanent address is opened in the inbox, which has nothing to extend', async () => {
+test('a permanent address is opened in the inbox with the token that was rolled, and has nothing to extend', async () => {
   const key = await ring.issue({ domains: 1 })
   const page = await showDomains(key)
   const section = page.getByRole('region', { name: 'Your domains' })
@@ -120,7 +121,25 @@ test('a permanent address is opened in the inbox, which has nothing to extend', 
   const addresses = page.getByRole('region', { name: 'Permanent addresses' })
   await addresses.getByLabel('Name').fill('home')
   await addresses.getByRole('button', { name: 'Create address' }).click()
-  await addresses.getByRole('link', { name: 'Open in the inbox' }).click()
+  const link = addresses.getByRole('link', { name: 'Open in the inbox' })
+  const statusOf = async (given: string) =>
+    (await request(`${app().url}/api/check-mail?token=${given}`)).status
+  const former = (await link.getAttribute('href'))?.replace('/#open=', '') ?? ''
+  expect(await statusOf(former)).toBe(200)
+
+  const row = addresses.getByRole('listitem')
+  await row.getByRole('button', { name: `Roll token: home@${NAME}` }).click()
+  await page.getByRole('dialog').getByText('will stop working immediately').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll token' }).click()
+  await row.getByRole('status').getByText(`new token for home@${NAME}`).waitFor()
+  expect(await addresses.getByText('is ready').count()).toBe(0)
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await row.getByRole('button', { name: 'Copy: Session token' }).click()
+  const token = String(await page.evaluate('navigator.clipboard.readText()'))
+  expect([await statusOf(former), await statusOf(token)]).toStrictEqual([401, 200])
+  await checkAccessibility(page)
+
+  await link.click()
   await page.getByRole('button', { name: 'Open here' }).click()
   await page.getByText('Does not expire').waitFor()
   expect(await page.getByRole('button', { name: 'Extend' }).count()).toBe(0)
@@ -129,5 +148,24 @@ test('a permanent address is opened in the inbox, which has nothing to extend', 
 test('without domains in the plan, there is nothing to fill in', async () => {
   const page = await showDomains(await ring.issue({ domains: 0 }))
   await page.getByText('Your plan does not include domains').waitFor()
+  expect(await page.getByLabel('Domain', { exact: true }).count()).toBe(0)
+})
+
+test('domains stay on the page after the operator has turned them off, but none can be added', async () => {
+  const key = await ring.issue({ domains: 2 })
+  const body = new URLSearchParams({ domain: NAME })
+  const { headers } = key
+  const added = await request(`${app().url}/domains`, { method: 'POST', headers, body })
+  expect(added.status).toBe(200)
+  const page = await visit('/key', { viewport: PHONE })
+  // As a page of a server with MAYFLY_OWN_DOMAINS=off.
+  await page.route('**/key', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace(/(ownDomains[^,]*)true/, '$1false')
+    await route.fulfill({ response, body })
+  })
+  await page.reload()
+  await enterKey(page, key.secret)
+  await page.getByText('Not verified').waitFor()
   expect(await page.getByLabel('Domain', { exact: true }).count()).toBe(0)
 })

@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'preact/hooks'
-import { type Action, ActionButton, useAction } from '../site/action.tsx'
+import { type Action, ActionButton, type ActionView, useAction } from '../site/action.tsx'
 import type { ApiResponses, KeySession, KeySessions, OwnDomain } from '../site/api.ts'
 import {
   Button,
@@ -19,6 +19,7 @@ import { SecretSample } from './secrets.tsx'
 import './addresses.css'
 
 type NewSession = ApiResponses['POST /api/create-session']
+type RolledSession = ApiResponses['POST /sessions/roll-token']
 
 interface AddressesProps {
   /** Verified ones. */
@@ -69,7 +70,12 @@ export function Addresses({ domains, mailLife }: AddressesProps) {
       <ErrorMessage error={loading.error} />
       <ul class="addresses" aria-labelledby="addresses">
         {list.map((session) => (
-          <AddressRow key={session.email} session={session} action={action} />
+          <AddressRow
+            key={session.email}
+            session={session}
+            action={action}
+            onTokenEnd={() => setCreated((one) => (one?.email === session.email ? undefined : one))}
+          />
         ))}
       </ul>
       {next !== null && (
@@ -85,19 +91,39 @@ export function Addresses({ domains, mailLife }: AddressesProps) {
           onSubmit={(form) => void creating.run(() => create(form))}
         />
       )}
-      {created && <Created {...created} />}
+      {created && (
+        <NewToken text={t('own_address_created', { email: created.email })} token={created.token} />
+      )}
     </section>
   )
 }
 
-function AddressRow({ session, action }: { session: KeySession; action: Action }) {
+interface AddressRowProps {
+  session: KeySession
+  action: Action
+  onTokenEnd(): void
+}
+
+function AddressRow({ session, action, onTokenEnd }: AddressRowProps) {
   const { email, label, messages } = session
-  const view = {
+  const [token, setToken] = useState('')
+  const roll: ActionView = {
+    text: t('own_address_roll'),
+    confirm: t('own_address_roll_how', { email }),
+    async run() {
+      const path = '/sessions/roll-token'
+      setToken((await requestWithKey<RolledSession>(path, { email })).token)
+      onTokenEnd()
+      return ''
+    },
+  }
+  const remove: ActionView = {
     text: t('site_delete'),
-    danger: true as const,
+    danger: true,
     confirm: t('own_address_delete_how', { email }),
     async run() {
       await requestWithKey('/sessions/end', { email })
+      onTokenEnd()
       return ''
     },
   }
@@ -107,17 +133,21 @@ function AddressRow({ session, action }: { session: KeySession; action: Action }
         <code dir="ltr">{email}</code> {label !== null && <bdi>{label}</bdi>}
       </span>
       <span class="soft">{t('address_form_limit_count', { count: messages })}</span>
-      <ActionButton view={view} name={email} action={action} />
+      <span class="row">
+        <ActionButton view={roll} name={email} action={action} />
+        <ActionButton view={remove} name={email} action={action} />
+      </span>
+      {token !== '' && <NewToken text={t('own_address_rolled', { email })} token={token} />}
     </li>
   )
 }
 
-/** The token, which is not shown again. */
-function Created({ email, token }: NewSession) {
+/** It is not shown again. */
+function NewToken({ text, token }: { text: string; token: string }) {
   return (
     <div class="stack address-new">
       <p class="notice good" role="status">
-        {t('own_address_created', { email })}
+        {text}
       </p>
       <SecretSample text={token} secret={token} label={t('docs_token')} />
       <p>

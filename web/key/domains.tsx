@@ -44,13 +44,15 @@ export function Domains({ mailLife }: { mailLife: number }) {
   }
 
   const { domains = [], limit = 0 } = list ?? {}
+  // Once the operator has turned it off, domains stay, but none can be added.
+  const canAdd = siteConfig.ownDomains && domains.length < limit
   const verified = domains.filter(({ state }) => state !== 'pending')
   return (
     <>
       <section class="panel" tabIndex={-1} aria-labelledby="domains" {...keptFocus}>
         <div class="key-top row">
           <h2 id="domains">{t('own_title')}</h2>
-          {limit > 0 && (
+          {siteConfig.ownDomains && limit > 0 && (
             <span class="soft">
               {t('key_used', { count: domains.length, all: limit.toLocaleString(language.value) })}
             </span>
@@ -63,8 +65,8 @@ export function Domains({ mailLife }: { mailLife: number }) {
         {domains.map((domain) => (
           <DomainView key={domain.id} domain={domain} isNew={domain.id === added} reload={reload} />
         ))}
-        {list && domains.length >= limit && <LimitReached limit={limit} />}
-        {domains.length < limit && (
+        {list && siteConfig.ownDomains && !canAdd && <LimitReached limit={limit} />}
+        {canAdd && (
           <AddForm action={adding} onSubmit={(form) => void adding.run(() => add(form))} />
         )}
       </section>

@@ -90,7 +90,9 @@ function KeyPage() {
           <>
             {rolledKey.value && <RolledKeyView key={rolledKey.value.key} made={rolledKey.value} />}
             <UsageView usage={usage.value} />
-            {siteConfig.ownMailLife !== null && <Domains mailLife={siteConfig.ownMailLife} />}
+            {(siteConfig.ownDomains || usage.value.domains.used > 0) && (
+              <Domains mailLife={siteConfig.ownMailLife} />
+            )}
             <Webhooks />
             <section class="panel" aria-labelledby="samples">
               <h2 id="samples">{t('key_samples')}</h2>

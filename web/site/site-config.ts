@@ -11,7 +11,8 @@ export const siteConfig: SiteConfig = {
   checks: false,
   receipts: false,
   shop: false,
-  ownMailLife: null,
+  ownDomains: false,
+  ownMailLife: 2_592_000,
   site: location.origin,
   ...(json ? (JSON.parse(json) as Partial<SiteConfig>) : {}),
 }

@@ -209,7 +209,8 @@ function describeSite(
     checks: deps.checksSenders,
     receipts: deps.receipts,
     shop: deps.shopOpen,
-    ownMailLife: deps.ownDomains ? deps.ownMailSeconds : null,
+    ownDomains: deps.ownDomains,
+    ownMailLife: deps.ownMailSeconds,
     site: url,
   }
   return { built: deps.builtPage, locale: localeOf(headers['accept-language']), config }

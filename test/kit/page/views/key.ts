@@ -63,6 +63,10 @@ export const keyViews: readonly View[] = [
       const section = page.getByRole('region', { name: 'Permanent addresses' })
       await section.getByRole('button', { name: 'Create address' }).click()
       await section.getByText('is ready').waitFor()
+      await page.route('**/roll-token', (route) => route.fulfill({ json: made }))
+      await section.getByRole('button', { name: 'Roll token' }).nth(1).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Roll token' }).click()
+      await section.getByText('new token').waitFor()
     },
   },
   {
