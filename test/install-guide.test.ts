@@ -164,7 +164,7 @@ describe('followed on a machine', () => {
     let output = ''
     for (const stream of [started.stdout, started.stderr])
       stream.on('data', (chunk) => (output += chunk))
-    await waitUntil(() => output.includes('Mayfly is running.'))
+    await waitUntil(() => output.includes('"msg":"started"'))
     const { status, stdout, stderr } = await run(doctor)
     expect([status, stderr], stdout).toEqual([0, ''])
     expect(stdout).toMatch(

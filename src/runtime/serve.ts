@@ -39,11 +39,12 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
     isTestShop: config.testKeys,
     command,
   })
-  // If a program reads the log, standard output has only JSON lines.
-  const terminal = process.stdout.isTTY ? process.stdout : process.stderr
-  // A full disk under the log must not stop intake.
-  terminal.on('error', () => {})
-  terminal.write(`${lines.join('\n')}\n`)
+  log.info({ http: httpPort, smtp: smtpPort, domains: names.length }, 'started')
+  // If a program reads the log, standard output has only JSON lines, and nobody reads the banner.
+  const terminal = [process.stdout, process.stderr].find(({ isTTY }) => isTTY)
+  // A terminal that is gone must not stop intake.
+  terminal?.on('error', () => {})
+  terminal?.write(`${lines.join('\n')}\n`)
   for (const warning of startWarnings(exposure(config))) log.warn({}, warning)
 
   releaseMemoryWhenIdle()

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, test } from 'vitest'
-import type { LogFacts } from './log.ts'
-import { type LogOptions, lineWriter, openLog } from './open-log.ts'
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type LogFacts, verbatim } from './log.ts'
+import { isJournal, type LogOptions, lineWriter, openLog } from './open-log.ts'
 
 function logged(
   { pretty = false, level = 'debug' as LogOptions['level'] },
@@ -168,6 +169,37 @@ test('a terminal gets a short line', () => {
   expect(line.slice(9)).toBe(
     '\u001b[36minfo \u001b[0m smtp  mail kept bytes=12 helo=mx.example reply="250 kept"\n',
   )
+})
+
+test('journald gets the priority of each line before it', () => {
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(line)
+  const log = openLog({ level: 'debug', thread: 'smtp' }, { pretty: false, journal: true, write })
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    log[level]({ level: 'error' }, 'x')
+  expect(lines.map((line) => line.slice(0, 3))).toEqual(['<7>', '<6>', '<4>', '<3>'])
+  for (const line of lines) expect(JSON.parse(line.slice(3))).toMatchObject({ msg: 'x' })
+})
+
+describe('a descriptor is the journal', () => {
+  const file = openSync(process.execPath, 'r')
+  afterAll(() => closeSync(file))
+  const { dev, ino } = fstatSync(file)
+  for (const [name, stream, isIt] of [
+    ['if $JOURNAL_STREAM names it', `${dev}:${ino}`, true],
+    ['not if it names another', `${dev}:${ino + 1}`, false],
+    ['not without it', '', false],
+  ] as const) {
+    test(name, () => expect(isJournal(file, stream)).toBe(isIt))
+  }
+  test('not if it is closed', () => expect(isJournal(9_999, `${dev}:${ino}`)).toBe(false))
+})
+
+test('a text that is marked so is not redacted', () => {
+  expect(jsonOf({ to: verbatim('l…n@box.test'), from: verbatim('a@b.test') })).toMatchObject({
+    to: 'l…n@box.test',
+    from: 'a@b.test',
+  })
 })
 
 test('worker threads write complete lines to the same standard output', () => {

@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs'
+import { fstatSync, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { hasErrorCode } from '../problem.ts'
@@ -16,15 +16,17 @@ interface LogSink {
   write(line: string): void
   /** Human-readable instead of JSON. */
   pretty: boolean
+  /** With a prefix by which journald knows the priority of a line. */
+  journal?: boolean
 }
 
 /** The log of one thread. Each thread opens its own; lines of several threads do not mix. */
 export function openLog(
   { level, thread }: LogOptions,
-  sink: LogSink = { write: lineWriter(), pretty: isatty(1) },
+  sink: LogSink = { write: lineWriter(), pretty: isatty(1), journal: isJournal(1) },
 ): Log {
   // JSON escapes line breaks, but not other characters that terminals and line readers interpret.
-  const finish = sink.pretty ? prettyLine : printableLines
+  const finish = sink.pretty ? prettyLine : sink.journal ? journalLine : printableLines
   const logger = pino(
     {
       level,
@@ -44,6 +46,28 @@ export function openLog(
   }
 
   return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
+}
+
+/** Whether systemd connected the descriptor to its journal: $JOURNAL_STREAM is device and inode of the connection. */
+export function isJournal(descriptor: number, stream = process.env['JOURNAL_STREAM']): boolean {
+  if (stream === undefined) return false
+  try {
+    const { dev, ino } = fstatSync(descriptor, { bigint: true })
+    return stream === `${dev}:${ino}`
+  } catch {
+    // It is closed.
+    return false
+  }
+}
+
+/** sd-daemon(3): the priorities of syslog. */
+const PRIORITIES: Record<string, number> = { debug: 7, info: 6, warn: 4, error: 3 }
+// pino writes the level first.
+const LEVEL = /^\{"level":"(\w+)"/
+
+function journalLine(json: string): string {
+  const level = LEVEL.exec(json)?.[1] ?? ''
+  return `<${PRIORITIES[level] ?? 6}>${printableLines(json)}`
 }
 
 const NEW_LINE = 10

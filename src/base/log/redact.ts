@@ -1,10 +1,10 @@
 import { maskAddress, parseAddress } from '../address.ts'
-import type { LogFacts } from './log.ts'
+import type { LogFacts, Verbatim } from './log.ts'
 
 // Callers leave secrets out of log messages. This is the safety net: a mistake, or an error message that quotes its input, must not
 // put a token or an address into a file that many can read.
 
-type RedactedValue = Exclude<LogFacts[string], Error> | ReturnType<typeof redactError>
+type RedactedValue = Exclude<LogFacts[string], Error | Verbatim> | ReturnType<typeof redactError>
 
 const SECRET_NAMES = /token|key$|secret|password|authorization|cookie|body|^raw$/i
 // A key is recognized by its prefix, as are secrets of a payment provider and passwords in a URL.
@@ -44,6 +44,7 @@ function withoutSecrets(text: string): string {
 
 function redactValue(name: string, value: LogFacts[string]): RedactedValue {
   if (value instanceof Error) return redactError(value)
+  if (typeof value === 'object' && value !== null) return value.verbatim
   if (typeof value !== 'string') return value
   return SECRET_NAMES.test(name) ? '(hidden)' : redactText(value)
 }
