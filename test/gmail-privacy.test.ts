@@ -45,6 +45,8 @@ function address(text: string) {
   return parsed
 }
 
+const accountOf = (id = 0) => ({ id, email: address('joe@gmail.com') })
+
 async function alias(account: (typeof ACCOUNTS)[number], prefix?: string, headers = {}) {
   const url = new URL(`${server.url}/api/create-session?use_gmail=1&gmail_id=${ids[account]}`)
   if (prefix !== undefined) url.searchParams.set('prefix', prefix)
@@ -57,7 +59,7 @@ let mails = 0
 /** Like the IMAP fetcher: a mail of this account that names these addresses. */
 async function fetched(account: (typeof ACCOUNTS)[number], subject: string, ...to: string[]) {
   mails += 1
-  const mail = accountMailDeps(server, ids[account] ?? 0)
+  const mail = accountMailDeps(server, accountOf(ids[account]))
   const recipients = await mail.findAliases(to.map(address))
   const text = `Return-Path: <b@shop.test>\r\nTo: ${to}\r\nSubject: ${subject}\r\n\r\nhi\r\n`
   return await mail.receive({
@@ -115,13 +117,13 @@ describe('mail is delivered to exactly the alias that it names', () => {
   test('an expired alias gets no mail, and its next owner gets no earlier mail', async () => {
     const previous = await alias('joey@gmail.com', 'handed-on')
     const { id } = (await server.store.listAccounts(clock.now))[0] ?? {}
-    const late = await accountMailDeps(server, id ?? 0).findAliases([address(previous.email)])
+    const late = await accountMailDeps(server, accountOf(id)).findAliases([address(previous.email)])
     await post(`${server.url}/api/delete-session`, { token: previous.token })
     expect(late.length).toBe(1)
     expect.assert((await fetched('joey@gmail.com', 'late', previous.email)) === 'no_recipients')
     clock.now = new Date(clock.now.getTime() + 31 * 86_400_000)
     const next = await alias('joey@gmail.com', 'handed-on')
-    const mail = accountMailDeps(server, id ?? 0)
+    const mail = accountMailDeps(server, accountOf(id))
     const found = await mail.findAliases([address(next.email)])
     const old = {
       folder: 'INBOX',
@@ -192,7 +194,7 @@ describe('force=1 on check-mail', () => {
   const unsubscribe: (() => void)[] = []
   beforeAll(() => {
     for (const account of ACCOUNTS) {
-      const { onPollRequest } = accountMailDeps(server, ids[account] ?? 0)
+      const { onPollRequest } = accountMailDeps(server, accountOf(ids[account]))
       unsubscribe.push(onPollRequest(() => void pollRequests.push(account)))
     }
   })

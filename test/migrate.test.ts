@@ -184,7 +184,7 @@ describe('after a move', () => {
     const [message, ...others] = await store.listKeyMail(scope, page)
     expect([message?.subject, others]).toStrictEqual(['own', []])
     expect(await store.readRaw(message?.rawId ?? 0)).toBeTruthy()
-    const due = { cooldownMs: 1, poolMs: 1, operatorMs: 1, ownMs: 86_400_000 }
+    const due = { cooldownMs: 1, poolMs: 1, operatorMs: 1, ownMs: 86_400_000, mailLogMs: 1 }
     while (await store.sweep({ now: new Date(), ...due }));
     expect(await store.listKeyMail(scope, page)).toStrictEqual([])
     expect(await store.readRaw(message?.rawId ?? 0)).toBeUndefined()
@@ -201,7 +201,13 @@ describe('after a move', () => {
       )
     expect(await left()).not.toEqual([])
     const hour = 3_600_000
-    const due = { cooldownMs: 86_400_000, poolMs: hour, operatorMs: hour, ownMs: hour }
+    const due = {
+      cooldownMs: 86_400_000,
+      poolMs: hour,
+      operatorMs: hour,
+      ownMs: hour,
+      mailLogMs: hour,
+    }
     const now = new Date(Date.now() + 2 * 86_400_000)
     while (await store.sweep({ now, ...due }));
     expect(await left()).toEqual([])

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseAddress } from '../src/base/address.ts'
+import { type Address, parseAddress } from '../src/base/address.ts'
 import { secretHash } from '../src/base/id.ts'
 import { accountMailDeps } from '../src/gmail/fetch-mail.ts'
+import { NO_MAIL_LOG } from '../src/mail/log/mail-log.ts'
 import { HMAC_LENGTH } from '../src/mail/rules/ledger.ts'
 import { POOL } from '../src/mail/rules/session.ts'
 import { openMailStoreForCli } from '../src/runtime/stores.ts'
@@ -126,8 +127,9 @@ describe.each(VERSIONS)('data of version %s', (version = '') => {
       const accounts = await mail.listAccounts(app.now())
       const id = accounts.find(({ email }) => email === ACCOUNT)?.id ?? 0
       const bus = { wake() {}, subscribe: () => () => {} }
-      const deps = { store: mail, bus, now: app.now, findMailBlock: () => undefined }
-      const account = accountMailDeps(deps, id)
+      const findMailBlock = () => undefined
+      const deps = { store: mail, bus, now: app.now, mailLog: NO_MAIL_LOG, findMailBlock }
+      const account = accountMailDeps(deps, { id, email: ACCOUNT as Address })
       const alias = parseAddress(sessions.alias.email)
       const [found] = await account.findAliases(alias ? [alias] : [])
       expect.assert(found)

@@ -20,13 +20,15 @@ import type { FetchedMail } from './rules.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
+const accountOf = (id: number) => ({ id, email: address('joe@gmail.com') })
+
 let fixture: GmailFixture
 let accountId: number
 let mail: ImapDeps
 beforeEach(async () => {
   fixture = await openGmailFixture(rules('joe@gmail.com'), rules('ann@gmail.com'))
   accountId = await fixture.idOf('joe@gmail.com')
-  mail = { ...accountMailDeps(fixture.deps, accountId), random: () => 0.5, log }
+  mail = { ...accountMailDeps(fixture.deps, accountOf(accountId)), random: () => 0.5, log }
 })
 afterEach(() => fixture.close())
 
@@ -109,7 +111,10 @@ describe('fetched mail', () => {
       facts.push({ ...found, readFrom: new Set(found.readFrom()) })
       return 'mail_from'
     }
-    const { receive, readFolder } = accountMailDeps({ ...fixture.deps, findMailBlock }, accountId)
+    const { receive, readFolder } = accountMailDeps(
+      { ...fixture.deps, findMailBlock },
+      accountOf(accountId),
+    )
     expect(await receive(await fetched(['joe+shop@gmail.com']))).toBe('blocked')
     expect(facts).toStrictEqual([
       { mailFrom: 'bounce@shop.test', readFrom: new Set(['hello@shop.test', '']) },
@@ -205,14 +210,14 @@ test('the health of the account is saved in the store', async () => {
 
 test('forcePoll triggers the poll of this account only', async () => {
   const bus = openMemoryBus('looks', makeWaiterCounts())
-  const joeDeps = accountMailDeps({ ...fixture.deps, bus }, accountId)
+  const joeDeps = accountMailDeps({ ...fixture.deps, bus }, accountOf(accountId))
   const polled: string[] = []
   const polledOnce = Promise.withResolvers<void>()
   const unsubscribe = joeDeps.onPollRequest(() => {
     polled.push('joe')
     polledOnce.resolve()
   })
-  const annDeps = accountMailDeps({ ...fixture.deps, bus }, accountId + 1)
+  const annDeps = accountMailDeps({ ...fixture.deps, bus }, accountOf(accountId + 1))
   annDeps.onPollRequest(() => void polled.push('ann'))
   await forcePoll({ bus, limit: openMemoryLimit(makeRates()), now: () => START }, { accountId })
   await polledOnce.promise

@@ -33,7 +33,11 @@ export const imapJob = {
     const open = ({ id, email }: ActiveAccount) => {
       const setting = gmailAccounts.find((account) => account.email === email)
       if (!setting) throw new Error('an active account is not in the accounts file')
-      const mailDeps = { ...accountMailDeps(deps, id), random: Math.random, log: deps.log }
+      const mailDeps = {
+        ...accountMailDeps(deps, { id, email }),
+        random: Math.random,
+        log: deps.log,
+      }
       return openAccount(mailDeps, { ...setting, limits: { maxBytes: smtp.maxBytes } })
     }
     return runUntilStopped((ended) => superviseAccounts({ ...deps, gmailAccounts, open, ended }))

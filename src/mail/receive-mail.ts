@@ -2,6 +2,7 @@ import {
   type Address,
   domainName,
   joinAddress,
+  type MailDomain,
   parseAddress,
   parseHost,
   sampleHost,
@@ -19,6 +20,7 @@ import {
   type Recipient,
   type RecipientFacts,
   type RecipientRefusal,
+  type RefusedRecipient,
 } from './rules/recipient.ts'
 import { keyedTopic, POOL, type Topic } from './rules/session.ts'
 import { domainAt } from './sessions/domains.ts'
@@ -34,7 +36,7 @@ interface RecipientOffer {
 }
 
 type AcceptDeps = Pick<MailDeps, 'store' | 'now' | 'ownHosts'> & { limits: ReceiveLimits }
-type RecipientResult = Recipient | { refused: RecipientRefusal }
+type RecipientResult = Recipient | RefusedRecipient
 
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
 export function acceptRecipient(
@@ -58,8 +60,9 @@ function decide(
 ): Awaitable<RecipientResult> {
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others, ownHosts })
-    if (!('refused' in found)) return { address, ...found }
-    return countRefusal(store, facts, found)
+    const known = facts.domain?.wildcard ? { ...found, wildcard: true } : found
+    if (!('refused' in known)) return { address, ...known }
+    return countRefusal(store, facts, known)
   })
 }
 
@@ -83,13 +86,14 @@ async function acceptInvalidAddress(
 ): Promise<RecipientResult> {
   const address = await barePostmaster(deps.store, text)
   if (address) return await decide(deps, address, offer)
-  return { refused: (await isLocalDomain(deps.store, text)) ? 'unknown' : 'foreign' }
+  const domain = await localDomain(deps.store, text)
+  return { refused: domain ? 'unknown' : 'foreign', wildcard: domain?.wildcard }
 }
 
-/** Whether an invalid address ends in one of our domains. */
-async function isLocalDomain(store: MailStore, text: string): Promise<boolean> {
+/** The one of our domains that an invalid address ends in. */
+async function localDomain(store: MailStore, text: string): Promise<MailDomain | undefined> {
   const host = parseHost(text.slice(text.lastIndexOf('@') + 1))
-  return host !== undefined && (await domainAt(store, host)) !== undefined
+  return host && (await domainAt(store, host))
 }
 
 /** RFC 5321 4.5.1: `<postmaster>` without a domain must be accepted. It means the one of our first domain. */

@@ -4,6 +4,7 @@ import type { LeaseStore } from '../base/jobs/lease.ts'
 import type { AddressRules, FromHeader, RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope, HeaderSummary, Mail, SenderChecks } from '../shared/mail.ts'
 import type { LevelStore } from './level-store.ts'
+import type { MailLogStore } from './log/store.ts'
 import type { OperatorStore, Volume } from './operator-store.ts'
 import type { LedgerState } from './rules/ledger.ts'
 import type { Message, MessageSummary, RawMail, ScanResult } from './rules/message.ts'
@@ -15,7 +16,7 @@ import type { MailboxCounters, MailboxId, Session } from './rules/session.ts'
 // A full store throws Problem('overloaded') and stores nothing. An unreachable one throws StoreUnavailable.
 
 /** Mail, sessions and mail domains. */
-export interface MailStore extends OperatorStore, LevelStore, LeaseStore {
+export interface MailStore extends OperatorStore, LevelStore, MailLogStore, LeaseStore {
   /** All domains of the operator, including removed ones, by id. */
   listDomains(): Promise<MailDomain[]>
   /** By its own name: a host is not looked up among the wildcards, see domainAt. Also one that a key holds. */
@@ -260,6 +261,9 @@ export interface SweepOptions {
   operatorMs: number
   /** How long mail of permanent mailboxes is kept. */
   ownMs: number
+  mailLogMs: number
+  /** How many lines of the mail log are kept; only tests set it. */
+  mailLogLines?: number
   /** Whether the pool is off: then the ledger is not needed. */
   poolOff?: boolean
 }

@@ -1,5 +1,6 @@
 import { type Operation, query } from '../base/operation.ts'
 import { endUnknownLedger, pruneLedger } from './ledger-store.ts'
+import { sweepMailLog } from './log/store.ts'
 import { type ReleaseRaws, removeMessages } from './message-store.ts'
 import type { Volume } from './operator-store.ts'
 import type { LedgerHmac } from './rules/ledger.ts'
@@ -17,7 +18,7 @@ const GRACE_MS = 60_000
 
 /** The parts of one small step of the sweep. Each may be a transaction of its own, and returns true if there may be more to do. */
 export function sweepSteps(
-  { now, cooldownMs, poolMs, operatorMs, ownMs, poolOff = false }: SweepOptions,
+  { now, cooldownMs, poolMs, operatorMs, ownMs, poolOff = false, ...kept }: SweepOptions,
   { hmac, releaseRaws }: { hmac: LedgerHmac; releaseRaws: ReleaseRaws },
 ): Operation<boolean>[] {
   const before = (ms: number) => now.getTime() - ms
@@ -29,6 +30,7 @@ export function sweepSteps(
     expireShared(OPERATOR, { now, until: before(operatorMs) }, release),
     expirePermanent(before(ownMs), release),
     endUnknownLedger(now),
+    sweepMailLog(before(kept.mailLogMs), kept.mailLogLines),
     ...(poolOff ? [pruneLedger(hmac)] : []),
   ]
 }

@@ -26,6 +26,7 @@ import { checksConfig } from '../doctor/settings.ts'
 import { ownDomainConfig } from '../domains/own/settings.ts'
 import { accountConfig } from '../gmail/settings.ts'
 import { keyedApiConfig, NO_SHOP } from '../keys/settings.ts'
+import { mailLogConfig } from '../mail/log/settings.ts'
 import { mcpConfig } from '../mcp/settings.ts'
 import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
@@ -53,6 +54,7 @@ export function readConfig(source: SettingSource) {
     smtp,
     sessions,
     senderChecks: senderChecksConfig(read),
+    ...mailLogConfig(read),
     mailOut: mailOutConfig(read, baseUrl),
     ...keyed,
     ...NO_SHOP,

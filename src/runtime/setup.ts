@@ -6,6 +6,8 @@ import { openBlockList } from '../blocks/open-block-list.ts'
 import { openMemoryBus } from '../bus/memory.ts'
 import { openMemoryLimit } from '../limit/memory.ts'
 import { NO_BLOCKING } from '../mail/blocking.ts'
+import { openMailLog } from '../mail/log/mail-log.ts'
+import { mailLogKey } from '../mail/log/rules.ts'
 import type { Config } from './config.ts'
 import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { serve } from './ports.ts'
@@ -66,10 +68,14 @@ export async function openIntakeParts(setup: ThreadSetup) {
     ...NO_BLOCKING,
     ...(await openBlockList(parts)),
   }
+  const { mode } = setup.config.mailLog
+  const mailLog = openMailLog({ ...parts, mode, key: mailLogKey(setup.ledgerKey) })
   return {
     ...parts,
     ...blocking,
+    mailLog,
     async close() {
+      await mailLog.close()
       await close()
       await parts.close()
     },

@@ -10,7 +10,7 @@ import { receiveLimits } from './stores.ts'
 const setup: ServerThreadSetup = workerData
 const { config, shared, listen } = setup
 const parts = await openIntakeParts(setup)
-const { store, bus, limit, log, now, findBlock, findMailBlock } = parts
+const { store, bus, limit, log, now, mailLog, findBlock, findMailBlock } = parts
 const limits = receiveLimits(config)
 const connections = openCounters(shared.connections)
 const { connectionsPerIp, mailsPerIpAndMinute: count, bytesInFlight, bytesPerHour } = config.smtp
@@ -55,6 +55,7 @@ const server = await openSmtpServer(
     },
     reserveBytes: bytes.reserve,
     releaseBytes: bytes.release,
+    mailLog,
     log,
     now,
   },

@@ -14,7 +14,13 @@ import { guardClock } from './clock-guard.ts'
 import { readConfig } from './config.ts'
 import { startSweep, sweepStep } from './sweep.ts'
 
-const RETENTION = { cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY, ownMs: 30 * DAY }
+const RETENTION = {
+  mailLogMs: 0,
+  cooldownMs: COOLDOWN,
+  poolMs: DAY,
+  operatorMs: 30 * DAY,
+  ownMs: 30 * DAY,
+}
 const LIMITS = {
   mailbox: { maxMessages: 9, maxBytes: 1e6 },
   poolMaxBytes: 1e6,

@@ -26,6 +26,7 @@ export function startSweep({ config, store, shop, now, log }: SweepDeps) {
     poolMs: config.pool.ttlMs,
     operatorMs: OPERATOR_MAIL_MS,
     ownMs: config.ownDomains.mailTtlMs,
+    mailLogMs: config.mailLog.keptMs,
     poolOff: config.poolAccess === 'off',
   }
   // A database server has a clock of its own.

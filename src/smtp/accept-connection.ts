@@ -1,9 +1,10 @@
 import { isIPv4, isIPv6, type Socket } from 'node:net'
 import { canonicalIp, plainIp } from '../base/ip.ts'
 import { logInternalError, type ServerContext } from './connection.ts'
+import { logRefusedConnection } from './log-lines.ts'
 import { connectionCounts } from './metrics.ts'
+import { REPLIES } from './replies.ts'
 import { runSession } from './session-loop.ts'
-import { REPLIES } from './state.ts'
 
 /** Starts a session. A connection of a load balancer has to send its PROXY header first. */
 export function acceptConnection(server: ServerContext, socket: Socket): void {
@@ -22,8 +23,12 @@ function peerAddress({ remoteAddress = '' }: Socket): string | undefined {
 }
 
 function acceptClient(server: ServerContext, socket: Socket, ip: string, early?: Buffer): void {
+  const turnAway = (reason: Reason, reply: string) => {
+    logRefusedConnection(server, ip, reply)
+    refuse(socket, reason, reply)
+  }
   if (server.draining) {
-    refuse(socket, 'shutting_down', REPLIES.shuttingDown)
+    turnAway('shutting_down', REPLIES.shuttingDown)
     return
   }
   const release = server.deps.acquireConnection(ip)
@@ -31,7 +36,7 @@ function acceptClient(server: ServerContext, socket: Socket, ip: string, early?:
     const blocked = server.deps.isBlocked({ ip })
     connectionCounts.add(blocked ? 'blocked' : 'greeted')
     runSession(server, socket, { ip, blocked, release, early })
-  } else refuse(socket, 'too_many_connections', REPLIES.tooManyConnections)
+  } else turnAway('too_many_connections', REPLIES.tooManyConnections)
 }
 
 type Reason = 'too_many_connections' | 'shutting_down' | 'fault'

@@ -91,7 +91,8 @@ function checkRecipient(
 ): Awaitable<ActionResult> {
   const outcome = recoverable<RecipientOutcome>(
     () => context.deps.acceptRecipient(text, { size, others, ip }),
-    (err) => ({ refused: serverError(context, err, { ip, command: 'RCPT' }) }),
+    // Whether its domain is a wildcard is not known.
+    (err) => ({ refused: serverError(context, err, { ip, command: 'RCPT' }), wildcard: true }),
   )
   return whenAvailable(outcome, (known) => {
     if ('refused' in known) refusedRecipients.add(known.refused)
@@ -102,11 +103,9 @@ function checkRecipient(
 async function deliverMail(
   context: ActionContext,
   ip: string,
-  { raw, recipients, envelope }: Extract<Action, { kind: 'message' }>,
+  { raw, size, recipients, envelope }: Extract<Action, { kind: 'message' }>,
 ): Promise<ActionResult> {
   const { deps } = context
-  // Read before the buffer is transferred to the writer thread.
-  const size = raw.length
   let outcome: MailOutcome
   try {
     outcome = await deps.receiveMail({ recipients, envelope, raw })
@@ -115,7 +114,7 @@ async function deliverMail(
   }
   countMailOutcome(outcome, size)
   deps.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'message received')
-  return { kind: 'message', outcome }
+  return { kind: 'message', outcome, id: outcome === 'stored' ? deps.mailLog.newId() : undefined }
 }
 
 /** An unavailable store is logged once per outage, not once per mail. */

@@ -5,7 +5,8 @@ import { toError } from '../base/problem.ts'
 import { closedSessions } from './metrics.ts'
 import type { SmtpDeps, SmtpTimeouts } from './options.ts'
 import type { SmtpSession } from './protocol.ts'
-import { REPLIES, type SmtpLimits } from './state.ts'
+import { REPLIES } from './replies.ts'
+import type { SmtpLimits } from './state.ts'
 
 /** State shared by all connections of one server. */
 export interface ServerContext {
@@ -50,12 +51,19 @@ export interface Connection {
   reserved: number
   /** Bytes of mail already counted towards the client's hourly limit. */
   countedBytes: number
+  /** When the last MAIL was received. */
+  mailStartedAt: number | undefined
+  /** When the current action was started. */
+  actionStartedAt: number | undefined
+  /** With which we closed the connection. */
+  lastReply: string
 }
 
 /** Sends a last reply and closes, after lingerMs at the latest. */
 export function closeWithReply(connection: Connection, reply: string, reason: string): void {
   if (connection.phase === 'lingering') return
   closedSessions.add(reason)
+  connection.lastReply = reply
   connection.pendingReplies += reply
   linger(connection)
 }

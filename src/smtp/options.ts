@@ -1,6 +1,7 @@
 import type { Awaitable } from '../base/awaitable.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Recipient, RecipientRefusal } from '../mail/rules/recipient.ts'
+import type { MailLog } from '../mail/log/mail-log.ts'
+import type { Recipient, RefusedRecipient } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope } from '../shared/mail.ts'
 import type { SmtpLimits } from './state.ts'
@@ -14,7 +15,7 @@ export interface SmtpDeps {
   acceptRecipient(
     text: string,
     offer: { size: number; others: readonly Recipient[]; ip: string },
-  ): Awaitable<Recipient | { refused: RecipientRefusal }>
+  ): Awaitable<Recipient | RefusedRecipient>
   /** Resolves once the mail is on disk. Rejections: StoreUnavailable is 451, Problem('overloaded') 452, anything else is logged and 451. */
   receiveMail(mail: {
     recipients: Recipient[]
@@ -36,6 +37,7 @@ export interface SmtpDeps {
   /** Reserves memory for mail in progress; false if none is left. */
   reserveBytes(bytes: number): boolean
   releaseBytes(bytes: number): void
+  mailLog: Pick<MailLog, 'add' | 'newId'>
   log: Log
   now(): Date
 }

@@ -16,8 +16,10 @@ import {
   parsePath,
   readLine,
 } from './parser.ts'
+import { REPLIES } from './replies.ts'
 import { isReversePath } from './reverse-path.ts'
 import {
+  type About,
   type Action,
   type ActionResult,
   applyResult,
@@ -25,7 +27,7 @@ import {
   EMPTY,
   initialState,
   queueReply,
-  REPLIES,
+  type Report,
   resetTransaction,
   type SmtpLimits,
   type State,
@@ -49,15 +51,19 @@ export interface SmtpSession {
   dataBytes(): number
   /** Discards the mail in progress; the reply to its final dot is 452. */
   discardMail(): void
+  /** The client is gone: completes the action without reading on. */
+  abandon(result: ActionResult): void
+  /** What a mail log has of a connection that ended. */
+  state(): Readonly<State>
 }
 
 /** The server side of one SMTP session as a state machine over bytes: no socket, no clock. */
 export function smtpSession(
   limits: SmtpLimits,
   clientIp: string,
-  { blocked = false } = {},
+  { blocked = false, report = () => {} }: { blocked?: boolean; report?: Report } = {},
 ): SmtpSession {
-  const state = initialState(limits, clientIp, blocked)
+  const state = initialState(limits, clientIp, { blocked, report })
   return {
     receive(chunk) {
       state.chunk = chunk
@@ -74,6 +80,8 @@ export function smtpSession(
     discardMail() {
       if (state.incoming) discardData(state.incoming, 'no_space')
     },
+    abandon: (result) => applyResult(state, result),
+    state: () => state,
   }
 }
 
@@ -99,6 +107,7 @@ function readCommand(state: State): void {
   const line = lines.line
   if (!line) return
   state.commands += 1
+  state.command = ''
   if (state.commands > limits.maxCommands) {
     closeSession(state, REPLIES.tooManyCommands, 'too_many_commands')
   } else if ('text' in line) runCommand(state, line.text)
@@ -108,6 +117,7 @@ function readCommand(state: State): void {
 function runCommand(state: State, text: string): void {
   const { verb, argument } = parseCommand(text)
   const run = VERBS.get(verb)
+  state.command = run ? verb : ''
   if (NON_SMTP_VERBS.has(verb) || verb.startsWith('SSH-')) {
     closeSession(state, REPLIES.notSmtp, 'not_smtp')
   } else if (state.blocked && verb !== 'QUIT') {
@@ -126,6 +136,7 @@ function readData(state: State): void {
   if (taken === 'endless') {
     state.at = state.chunk.length
     closeSession(state, REPLIES.tooBig, 'too_big')
+    resetTransaction(state)
   } else if (taken === 'more') state.at = state.chunk.length
   else {
     state.at = taken.next
@@ -143,9 +154,11 @@ function finishData(state: State, end: Exclude<DataProgress, string>): void {
     resetTransaction(state)
   } else {
     state.incoming = undefined
+    const raw = unstuff(end.stuffed, end.plain)
     state.action = {
       kind: 'message',
-      raw: unstuff(end.stuffed, end.plain),
+      raw,
+      size: raw.length,
       recipients: [...state.recipients.values()],
       envelope: envelopeOf(state),
     }
@@ -212,8 +225,9 @@ function mail(state: State, argument: string): string | undefined {
   const parameters = parseMailParameters(from.parameters)
   if (typeof parameters === 'string') return parameterReply(parameters)
   const { size, utf8 } = parameters
-  if (!utf8 && NON_ASCII.test(from.path)) return REPLIES.needsUtf8
-  if (size > state.limits.maxBytes) return REPLIES.tooBig
+  const { path: sender } = from
+  if (!utf8 && NON_ASCII.test(sender)) return refuse(state, REPLIES.needsUtf8, { sender })
+  if (size > state.limits.maxBytes) return refuse(state, REPLIES.tooBig, { sender, size })
   state.sender = { path: from.path, size, utf8 }
   state.action = { kind: 'mail-from', sender: from.path, size }
   return undefined
@@ -225,12 +239,20 @@ function rcpt(state: State, argument: string): string | undefined {
   if (!to) return REPLIES.badPath
   const fault = checkRcptParameters(to.parameters)
   if (fault) return parameterReply(fault)
-  if (!state.sender.utf8 && NON_ASCII.test(to.path)) return REPLIES.needsUtf8
+  // Nobody has looked whether its domain is a wildcard.
+  const about = { recipients: [{ address: to.path, wildcard: true }] }
+  if (!state.sender.utf8 && NON_ASCII.test(to.path)) return refuse(state, REPLIES.needsUtf8, about)
   // RFC 5321 4.5.3.1.10: too many recipients is 452, and the client retries the rest.
-  if (state.recipients.size >= state.limits.maxRecipients) return REPLIES.tooManyRecipients
+  if (state.recipients.size >= state.limits.maxRecipients)
+    return refuse(state, REPLIES.tooManyRecipients, about)
   const others = [...state.recipients.values()]
   state.action = { kind: 'rcpt-to', text: to.path, size: state.sender.size, others }
   return undefined
+}
+
+/** A refusal of which the mail log has more than the state does. */
+function refuse(state: State, reply: string, about: About): undefined {
+  queueReply(state, reply, about)
 }
 
 function data(state: State, argument: string): string {

@@ -7,8 +7,8 @@ import { outageReporter } from '../base/jobs/outage.ts'
 import { acceptConnection } from './accept-connection.ts'
 import { type Connection, closeWithReply, guard, type ServerContext } from './connection.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type SmtpDeps, type SmtpOptions } from './options.ts'
+import { REPLIES } from './replies.ts'
 import { drainConnection } from './session-loop.ts'
-import { REPLIES } from './state.ts'
 import { type CertificateFiles, ensureCertificate, reloadingSecureContext } from './tls.ts'
 
 export interface SmtpServer {

@@ -13,9 +13,11 @@ import {
   type ServerContext,
 } from './connection.ts'
 import { EXCESS_BYTES } from './data.ts'
+import { logAborted, logRefusedConnection, logReply } from './log-lines.ts'
 import { commandSeconds } from './metrics.ts'
 import { type Step, smtpSession } from './protocol.ts'
-import { type ActionResult, type CloseReason, greeting, REPLIES } from './state.ts'
+import { greeting, REPLIES } from './replies.ts'
+import type { ActionResult, CloseReason } from './state.ts'
 import { upgradeToTls } from './tls.ts'
 
 interface Client {
@@ -39,7 +41,10 @@ export function runSession(
     server,
     socket,
     ip,
-    session: smtpSession(server.limits, ip, { blocked }),
+    session: smtpSession(server.limits, ip, {
+      blocked,
+      report: (reply, state, about) => logReply(connection, reply, state, about),
+    }),
     phase: 'open',
     pendingReplies: blocked ? REPLIES.clientBlocked : greeting(server.limits.hostname),
     actionPending: false,
@@ -52,12 +57,17 @@ export function runSession(
     rateBytes: 0,
     reserved: 0,
     countedBytes: 0,
+    mailStartedAt: undefined,
+    actionStartedAt: undefined,
+    lastReply: '',
   }
   server.connections.add(connection)
+  if (blocked) logRefusedConnection(server, ip, REPLIES.clientBlocked)
   socket.on('close', () => {
     server.connections.delete(connection)
     guard(connection, () => {
       release()
+      logAborted(connection)
       countTraffic(connection)
       if (!connection.actionPending) reserveMemory(connection, 0)
     })
@@ -171,6 +181,8 @@ function startAction(connection: Connection, action: ServiceAction): Step | unde
     return session.complete({ kind: 'message', outcome: 'no_space' })
   }
   const startedAt = server.clock()
+  connection.actionStartedAt = startedAt
+  if (action.kind === 'mail-from') connection.mailStartedAt = startedAt
   const result = runAction(server, ip, action)
   if (!(result instanceof Promise)) {
     commandSeconds.observe(COMMANDS[action.kind], (server.clock() - startedAt) / 1000)
@@ -183,8 +195,8 @@ function startAction(connection: Connection, action: ServiceAction): Step | unde
     connection.lastActivityAt = server.clock()
     commandSeconds.observe(COMMANDS[action.kind], (connection.lastActivityAt - startedAt) / 1000)
     // The client is gone: the rest of its input is not processed.
-    if (connection.socket.destroyed || connection.phase !== 'open') return
-    runStep(connection, session.complete(known))
+    if (connection.socket.destroyed || connection.phase !== 'open') session.abandon(known)
+    else runStep(connection, session.complete(known))
   }
   result.then(done).catch((err) => {
     connection.actionPending = false

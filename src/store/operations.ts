@@ -12,6 +12,7 @@ import { keyMailReads } from '../mail/key-mail-store.ts'
 import { keySessionReads, keySessionWrites } from '../mail/key-session-store.ts'
 import { ledgerReads, ledgerWrites } from '../mail/ledger-store.ts'
 import { levelReads } from '../mail/level-store.ts'
+import { mailLogReads, mailLogTransactions } from '../mail/log/store.ts'
 import { messageReads, messageWrites, type ReleaseRaws } from '../mail/message-store.ts'
 import { operatorReads } from '../mail/operator-store.ts'
 import type { ReceiveLimits } from '../mail/rules/recipient.ts'
@@ -39,6 +40,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
   ...keySessionReads,
   ...operatorReads(rawMail),
   ...levelReads(usedBytes),
+  ...mailLogReads,
   ...ledgerReads,
   ...accountReads(limits),
   ...seriesReads,
@@ -60,6 +62,7 @@ export const mailWrites = {
 /** Each in one transaction. */
 export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
   ...messageWrites(releaseRaws),
+  ...mailLogTransactions,
   ...seriesTransactions,
   ...blockTransactions,
   ...ownDomainTransactions,

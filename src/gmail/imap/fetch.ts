@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, hostOf, maskAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { Recipient } from '../../mail/rules/recipient.ts'
+import { NO_ALIAS } from '../fetch-mail.ts'
 import { type FolderState, isAfterAliasCreation } from '../rules.ts'
 import type { Budget, Pause } from './budget.ts'
 import type { ImapConnection } from './connection.ts'
@@ -151,9 +152,11 @@ function openUnmatched(
     },
     /** Called once it is saved that they are examined: an interrupted batch is repeated. */
     report(): void {
-      for (const { candidates, uid } of heads.splice(0)) {
+      for (const { candidates, uid, size } of heads.splice(0)) {
         deps.countUnmatched()
         const own = candidates.all.filter((address) => hostOf(address) === hostOf(account.email))
+        const named = own.slice(0, LOGGED_RECIPIENTS).map((address) => ({ address }))
+        deps.logLeft(NO_ALIAS, { folder, uid, size, recipients: named })
         const recipients = own.slice(0, SHOWN_RECIPIENTS).map(maskAddress).join(', ')
         const facts: LogFacts = { account: account.masked, folder, uid, recipients }
         deps.log.debug(facts, 'mail for no live alias left in the account')
@@ -163,6 +166,7 @@ function openUnmatched(
 }
 
 const SHOWN_RECIPIENTS = 5
+const LOGGED_RECIPIENTS = 100
 
 /** A mail with the live aliases it is for. */
 export interface AddressedMail {
@@ -226,12 +230,16 @@ export async function fetchMessage(
   const facts: LogFacts = { account: account.masked, uid: head.uid, size: head.size }
   const location = locationOf(folder, head.uid)
   if (recipients.length === 0) return 'left'
+  const logLeft = (reason: string) =>
+    deps.logLeft(reason, { folder: folder.name, uid: head.uid, size: head.size, recipients })
   if (head.size > limits.maxBytes) {
     deps.log.warn(facts, 'mail exceeds the size limit; left in the account')
+    logLeft('too big')
     return 'left'
   }
   if (poisonMails.isPoison(location)) {
     deps.log.warn(facts, UNREADABLE)
+    logLeft('could not be read from the server')
     // Saved at once: the next mail may break the connection.
     await deps.saveFolder(folder.name, state)
     context.onProgress()

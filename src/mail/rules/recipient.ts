@@ -65,6 +65,15 @@ export interface Recipient {
   mailbox: MailboxId
   /** At the domain of a key holder. */
   own?: { owner: string; permanent: boolean }
+  /** At the label of a wildcard domain. */
+  wildcard?: boolean
+}
+
+/** At RCPT. */
+export interface RefusedRecipient {
+  refused: RecipientRefusal
+  /** As above. */
+  wildcard?: boolean | undefined
 }
 
 /** Found by the exact alias that a fetched mail names. */

@@ -1,5 +1,6 @@
 import { type Address, hostOf, parseAddress } from '../../base/address.ts'
 import type { LogFacts } from '../../base/log/log.ts'
+import { NO_MAIL_LOG } from '../../mail/log/mail-log.ts'
 import type { Recipient } from '../../mail/rules/recipient.ts'
 import { OPERATOR } from '../../mail/rules/session.ts'
 import type { Envelope } from '../../shared/mail.ts'
@@ -55,6 +56,7 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
     releaseBytes(bytes) {
       seen.reserved -= bytes
     },
+    mailLog: NO_MAIL_LOG,
     log: { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') },
     now: () => new Date('2026-05-01T12:00:00Z'),
     ...overrides,

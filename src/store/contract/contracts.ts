@@ -12,6 +12,7 @@ import { keysContract } from './keys.contract.ts'
 import { leasesContract } from './leases.contract.ts'
 import { ledgerContract } from './ledger.contract.ts'
 import type { OpenLedgerStore } from './ledger-fixture.ts'
+import { mailLogContract } from './mail-log.contract.ts'
 import { messagesContract } from './messages.contract.ts'
 import { operatorContract } from './operator.contract.ts'
 import { ordersContract } from './orders.contract.ts'
@@ -57,6 +58,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   'unknown ledger': ({ ledgers }) => unknownLedgerContract(ledgers),
   leases: ({ mail }) => leasesContract(mail),
   operator: ({ mail }) => operatorContract(mail),
+  'mail log': ({ mail }) => mailLogContract(mail),
   series: ({ shares }) => seriesContract(shares),
   'block list': ({ mail }) => blocksContract(mail),
   'mail visible to a key': ({ mail }) => keyMailContract(mail),

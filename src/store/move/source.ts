@@ -109,7 +109,11 @@ function prepareMail(mail: Db, { now, poolMs, operatorMs }: MoveOptions): void {
 }
 
 // PostgreSQL counts what is at a pool address when it needs to, stores a raw mail as one row, and names it differently.
-const NOT_PLAIN = ['pool_address', 'raw_bytes', 'parsed_mail', 'raw_mail', 'message']
+// The mail log stays: it is short-lived, and no part of what was promised to anybody.
+const NOT_PLAIN = [
+  ...['pool_address', 'raw_bytes', 'parsed_mail', 'raw_mail', 'message'],
+  ...['mail_log', 'mail_log_address', 'mail_log_counter'],
+]
 
 function plainTables(db: Db, kind: Kind): SourceTable[] {
   const names = db

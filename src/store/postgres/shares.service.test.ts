@@ -153,7 +153,14 @@ test('opening a database without shares computes them from its mail', async () =
      where stored is distinct from case when mailbox <= 2 then octet_length(zstd) end`,
   )
   expect(mismatches).toEqual([])
-  const due = { now: at(2 * DAY), cooldownMs: 0, poolMs: DAY, ownMs: 0, operatorMs: DAY }
+  const due = {
+    now: at(2 * DAY),
+    cooldownMs: 0,
+    poolMs: DAY,
+    ownMs: 0,
+    operatorMs: DAY,
+    mailLogMs: DAY,
+  }
   while (await store.sweep(due));
   expect(await query('select * from mail.sender_share')).toEqual([])
   await store.close()

@@ -151,6 +151,7 @@ test('the sweep returns free space to the disk in small steps, but for 32 MB tha
     cooldownMs: 0,
     poolMs: 0,
     operatorMs: 0,
+    mailLogMs: 0,
     ownMs: 0,
   }
   while (write('sweep', due)) steps += 1

@@ -15,7 +15,14 @@ export async function setup(): Promise<() => Promise<void>> {
   const mail = await openPostgresMail({ ...MAIL_OPTIONS, url, aheadDays: AHEAD_DAYS })
   const { poolMs, operatorMs } = MAIL_OPTIONS
   while (
-    await mail.sweep({ now: new Date(), cooldownMs: poolMs, poolMs, operatorMs, ownMs: poolMs })
+    await mail.sweep({
+      now: new Date(),
+      cooldownMs: poolMs,
+      poolMs,
+      operatorMs,
+      ownMs: poolMs,
+      mailLogMs: poolMs,
+    })
   );
   const shop = await openPostgresShop({ url })
   for (const store of [mail, shop]) await store.close()

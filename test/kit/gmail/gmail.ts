@@ -3,6 +3,7 @@ import { type Address, parseAddress, parseHost } from '../../../src/base/address
 import { addConfiguredAccounts } from '../../../src/gmail/accounts.ts'
 import { openAliasAccounts } from '../../../src/gmail/aliases.ts'
 import type { AccountHealth, ConfiguredAccount } from '../../../src/gmail/rules.ts'
+import { NO_MAIL_LOG } from '../../../src/mail/log/mail-log.ts'
 import type { MailboxId } from '../../../src/mail/rules/session.ts'
 import { createSession } from '../../../src/mail/sessions/create-session.ts'
 import { openSqliteTestMail } from '../store/stores.ts'
@@ -27,6 +28,7 @@ export async function openGmailFixture(...file: ConfiguredAccount[]) {
   const woken: MailboxId[] = []
   const deps = withAliases({
     findMailBlock: () => undefined,
+    mailLog: NO_MAIL_LOG,
     store,
     gmailAccounts: file,
     lifetimes: { sessionSeconds: 3_600, anonymousMaxSeconds: 86_400, maxSessionSeconds: 86_400 },

@@ -12,6 +12,8 @@ import {
   openSharedBudget,
 } from '../../../src/limit/shared-counters.ts'
 import type { IdleIntervals } from '../../../src/mail/deps.ts'
+import { NO_MAIL_LOG } from '../../../src/mail/log/mail-log.ts'
+import { mailLogKey } from '../../../src/mail/log/rules.ts'
 import { openLargeReads } from '../../../src/mail/read/large-reads.ts'
 import { openParseOnce } from '../../../src/mail/read/parse-once.ts'
 import { receiveMail } from '../../../src/mail/receive-mail.ts'
@@ -154,6 +156,7 @@ export async function openTestServer({
     now,
     logged,
     findMailBlock,
+    mailLog: NO_MAIL_LOG,
     /** Stores a mail like the SMTP server after the final dot. */
     mail: async (to: string | readonly string[], raw = 'Subject: hi\r\n\r\nhello\r\n') => {
       const recipients: Recipient[] = []

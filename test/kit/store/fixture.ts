@@ -37,6 +37,7 @@ export async function openFixture({ store, other, close }: OpenMailStore) {
   let tokens = 0
   const due = (now: Date) => ({
     ...{ now, cooldownMs: COOLDOWN, poolMs: DAY, operatorMs: 30 * DAY, ownMs: 30 * DAY },
+    mailLogMs: 7 * DAY,
   })
   const take = (text: string, tokenHash: string, createdAt = START) =>
     store.createSession(newSession(text, { tokenHash, createdAt, lifeMs: HOUR }))

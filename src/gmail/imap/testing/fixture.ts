@@ -113,6 +113,7 @@ function depsOf(fixture: FixtureState, state: Conditions, change: () => void): I
     countUnmatched() {
       fixture.unmatched.count += 1
     },
+    logLeft() {},
     onPollRequest(poll) {
       pollRequests.add(poll)
       return () => pollRequests.delete(poll)

@@ -2,6 +2,7 @@ import { openSqliteTestMail } from '../../../../test/kit/store/stores.ts'
 import { waitUntil } from '../../../../test/kit/wait-until.ts'
 import { type Address, parseAddress } from '../../../base/address.ts'
 import type { Bus } from '../../../bus/bus.ts'
+import { NO_MAIL_LOG } from '../../../mail/log/mail-log.ts'
 import type { MailboxId } from '../../../mail/rules/session.ts'
 import { NO_RULES } from '../../../shared/address-rules.ts'
 import type { Store } from '../../../store/store.ts'
@@ -90,7 +91,10 @@ function storedDeps({ store, now }: { store: Store; now(): Date }, accountId: nu
     },
   }
   const deps: ImapDeps = {
-    ...accountMailDeps({ store, bus, now, findMailBlock: () => undefined }, accountId),
+    ...accountMailDeps(
+      { store, bus, now, mailLog: NO_MAIL_LOG, findMailBlock: () => undefined },
+      { id: accountId, email: 'joe@gmail.com' as Address },
+    ),
     random: () => 0.5,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     async reportHealth(health) {
