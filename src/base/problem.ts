@@ -65,8 +65,8 @@ export class OperatorError extends Error {}
 
 /** The store is unreachable or cannot write. Whether the last operation was committed is unknown. */
 export class StoreUnavailable extends Problem {
-  constructor(cause?: Error) {
-    super('overloaded', 'The store is unavailable. Try again in a moment.', 1)
+  constructor(cause?: Error, message = 'The store is unavailable. Try again in a moment.') {
+    super('overloaded', message, 1)
     this.cause = cause
   }
 }

@@ -16,15 +16,22 @@ export function outageReporter(
   return (found) => {
     const isNew = clock() - lastAt > SAME_OUTAGE_MS
     lastAt = clock()
-    const reason = 'reason' in found ? found.reason : causeOf(found)
+    const reason = 'reason' in found ? found.reason : outageCause(found)
     if (isNew) log.warn({ reason }, 'the store is unavailable; clients are asked to retry')
   }
 }
 
 /** If all addresses of a name refuse, the error has no message of its own. */
-function causeOf({ cause }: StoreUnavailable): string {
+export function outageCause({ cause }: Pick<Problem, 'cause'>): string {
   const error = toError(cause)
   return error.message || ('code' in error ? String(error.code) : error.name)
+}
+
+/** For the operator: names the cause of an outage, which other clients do not see. Other errors are returned as they are. */
+export function withCause(error: unknown): unknown {
+  if (!(error instanceof StoreUnavailable)) return error
+  const message = `The store is unavailable: ${outageCause(error)}`
+  return new StoreUnavailable(toError(error.cause), message)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox'
 import { maskAddress, parseAddress } from '../../base/address.ts'
+import { withCause } from '../../base/jobs/outage.ts'
 import type { LogFacts } from '../../base/log/log.ts'
 import type { ServerDeps } from './deps.ts'
 import type { HttpRequest } from './request.ts'
@@ -16,7 +17,9 @@ export function adminRoute<I extends TObject, O extends TSchema, D extends Serve
     api: 'admin',
     authenticate: (deps, request) => deps.requireOperator(request),
     async handle(input, deps, request) {
-      const made = await options.handle(input, deps, request)
+      const made = await options.handle(input, deps, request).catch((error: unknown) => {
+        throw withCause(error)
+      })
       if (options.method === 'POST') logAction(deps, request, options.path, input)
       return made
     },

@@ -1,3 +1,4 @@
+import { outageCause } from '../../base/jobs/outage.ts'
 import { Problem } from '../../base/problem.ts'
 import { type LedgerHmac, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
@@ -123,9 +124,7 @@ async function readFault(connections: Connections): Promise<StoreFault | undefin
     }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    const { cause } = error
-    const isUnsafe = cause instanceof NotDurable
-    const reason = isUnsafe ? `PostgreSQL: ${cause.message}` : 'PostgreSQL cannot be reached'
-    return { kind: 'unavailable', reason }
+    const what = error.cause instanceof NotDurable ? 'PostgreSQL' : 'PostgreSQL cannot be reached'
+    return { kind: 'unavailable', reason: `${what}: ${outageCause(error)}` }
   }
 }
