@@ -4,16 +4,20 @@ import { LEDGER_KEY } from '../../../test/kit/store/address-ledger.ts'
 import { address, at, DAY, openFixture, START } from '../../../test/kit/store/fixture.ts'
 import { openPostgres, type Postgres } from '../../../test/kit/store/postgres.ts'
 import { MAIL_OPTIONS, openPostgresTestMail } from '../../../test/kit/store/postgres-stores.ts'
+import type { AsyncMethods } from '../../base/operation.ts'
+import { keyReads } from '../../keys/store.ts'
 import { keyMailReads } from '../../mail/key-mail-store.ts'
 import { messageReads } from '../../mail/message-store.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import { POOL } from '../../mail/rules/session.ts'
+import { webhookReads } from '../../webhooks/read-store.ts'
 import { type Connections, type Db, openConnections } from './connection/connections.ts'
 import { asyncMethods } from './connection/operations.ts'
 import { dayOf } from './mail/partition-key.ts'
 import { rawMailReads } from './mail/raw-mail.ts'
 import { recipientReads } from './mail/recipients.ts'
 import { sessionReads } from './mail/sessions.ts'
+import { openPostgresShop } from './shop-store.ts'
 
 let postgres: Postgres
 beforeAll(async () => {
@@ -80,6 +84,36 @@ test('every query uses an index, and only the partition of its day', async () =>
   await pool.close()
   await fixture.close()
 })
+
+test.each([
+  ['keys', 'api_key_created', (reads: ShopReads) => reads.listKeys({ now: START, limit: 50 })],
+  [
+    'webhooks',
+    'webhook_created',
+    (reads: ShopReads) => reads.listAllWebhooks({ now: START, limit: 50 }),
+  ],
+])(
+  'the list of %s is read by the index on their creation, and not sorted',
+  async (_name, index, list) => {
+    const url = postgres.urlOf(await postgres.database())
+    await (await openPostgresShop({ url })).close()
+    const pool = openConnections({ url })
+    const explainer = new Client({ connectionString: url })
+    await explainer.connect()
+    await explainer.query('set plan_cache_mode = force_generic_plan')
+    await explainer.query('set enable_seqscan = off; set enable_sort = off')
+    const plans: string[] = []
+    const db = recordPlans(pool, explainer, plans)
+    await list(asyncMethods(db, { ...keyReads, ...webhookReads }))
+    expect(plans.join('\n')).toMatch(
+      new RegExp(`Index Scan Backward using ${index} on .*\\n *Index Cond`),
+    )
+    expect(plans.join('\n')).not.toMatch(/Sort|Seq Scan/)
+    await explainer.end()
+    await pool.close()
+  },
+)
+type ShopReads = AsyncMethods<typeof keyReads & typeof webhookReads>
 
 /** Passes queries on, and records the plan of each. */
 function recordPlans(pool: Connections, explainer: Client, plans: string[]): Db {

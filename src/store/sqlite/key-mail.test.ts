@@ -10,6 +10,7 @@ import { type Db, MAIL_FILE, openWritable } from './files.ts'
 import { sqliteMailWrites } from './mail-store.ts'
 import { openMigrated } from './migrate.ts'
 import { syncMethods } from './operations.ts'
+import { recordPlans } from './testing/plans.ts'
 
 const KEY = 'key-1'
 const FAR = 2 ** 52
@@ -87,20 +88,7 @@ describe('a mail.db of schema 1', () => {
 test('every query uses an index, and none scans a table', () => {
   const folder = tempFolder()
   const db = openMigrated(folder.path, 'mail')
-  const plans: string[] = []
-  const sorted: string[] = []
-  const recordingDb = new Proxy(db, {
-    get(target, name) {
-      if (name !== 'prepare') return Reflect.get(target, name)
-      return (sql: string) => {
-        const values = [...sql.matchAll(/\?/g)].map(() => 1)
-        const rows = target.prepare(`explain query plan ${sql}`).all(values) as { detail: string }[]
-        plans.push(...rows.map(({ detail }) => detail))
-        if (rows.some(({ detail }) => detail.includes('TEMP B-TREE'))) sorted.push(sql)
-        return target.prepare(sql)
-      }
-    },
-  })
+  const { recordingDb, plans, sorted } = recordPlans(db)
   const reads = syncMethods(recordingDb, keyMailReads)
   for (const pool of [true, false]) {
     for (const to of [undefined, address('a@box.test')]) {
