@@ -1,3 +1,4 @@
+import { hasErrorCode, OperatorError, StoreUnavailable } from '../../base/problem.ts'
 import {
   type Kind,
   latestSchema,
@@ -34,10 +35,39 @@ export async function migrate(
   const patient = openConnections({ url, connections: 1, statementMs: MIGRATION_MS })
   try {
     while (await patient.transaction((db) => migrateOnce(db, kind, migrations)));
+  } catch (error) {
+    throw (await inUse(connections, error)) ?? error
   } finally {
     await patient.close()
   }
 }
+
+/** Nodes take row locks in another order than a migration takes its locks of tables. */
+const DEADLOCK = '40P01'
+
+/** If a deadlock ended the migration: with whom. PostgreSQL names the processes in the details of its error. */
+async function inUse(db: Db, error: unknown): Promise<SchemaInUse | undefined> {
+  const cause = error instanceof StoreUnavailable ? error.cause : undefined
+  if (!hasErrorCode(cause, DEADLOCK)) return undefined
+  const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
+  const pids = [...detail.matchAll(/blocked by process (\d+)/g)].map(([, pid]) => Number(pid))
+  const rows = await db
+    .queryUnprepared<{ session: string }>(
+      `select distinct coalesce(nullif(application_name, ''), 'a client') ||
+         coalesce(' at ' || host(client_addr), ' on the same machine') as session
+       from pg_stat_activity where pid = any($1::integer[]) and datname = current_database()`,
+      [pids],
+    )
+    .catch(() => [])
+  const others = rows.map(({ session }) => session).join(', ')
+  return new SchemaInUse(
+    `The schema in PostgreSQL could not be upgraded, because it is in use${others && ` by ${others}`}. Nothing was changed. Stop all nodes of the older version, then start this one.`,
+    { cause: error },
+  )
+}
+
+/** Nodes of an older version are running. */
+export class SchemaInUse extends OperatorError {}
 
 // Arbitrary, the same for all nodes.
 const LOCK = 'select pg_advisory_xact_lock(1296125281, $1)'

@@ -10,10 +10,12 @@ import {
 } from '../../../../test/kit/store/fixture.ts'
 import { openPostgres, type Postgres } from '../../../../test/kit/store/postgres.ts'
 import { MAIL_OPTIONS, openPostgresTestMail } from '../../../../test/kit/store/postgres-stores.ts'
+import { waitUntil } from '../../../../test/kit/wait-until.ts'
 import { hasErrorCode, Problem } from '../../../base/problem.ts'
 import { OlderSchema } from '../../schema.ts'
 import { openPostgresMail } from '../mail-store.ts'
 import { migrate } from '../migrate.ts'
+import { openPostgresShop } from '../shop-store.ts'
 import { openConnections } from './connections.ts'
 import { UnfitServer } from './server-requirements.ts'
 
@@ -97,6 +99,32 @@ describe('opening a database', () => {
     await expect(openPostgresMail({ ...MAIL_OPTIONS, url })).rejects.toThrow(
       /synchronous_commit is off/,
     )
+  })
+
+  test('beside a node of an older version that is in the way of a migration says so', async () => {
+    const database = await postgres.database()
+    const url = postgres.urlOf(database)
+    await (await openPostgresShop({ url })).close()
+    const run = (text: string) => postgres.run(text, database)
+    await run('drop index shop.api_key_created, shop.webhook_created')
+    await run('update shop.schema_version set version = 22')
+    // Whoever waits first is the one that fails; the older node waits longer than the migration.
+    const old = new Client({ connectionString: url, application_name: 'mayfly' })
+    await old.connect()
+    await old.query('set deadlock_timeout = 60000; begin; lock shop.webhook in row exclusive mode')
+    const opening = openPostgresShop({ url })
+    opening.catch(() => {})
+    await waitUntil(async () => {
+      const waiting = `select 1 from pg_locks where relation = 'shop.webhook'::regclass and not granted`
+      return (await run(waiting)).length === 1
+    })
+    await old.query('lock shop.api_key in row exclusive mode')
+    await expect(opening).rejects.toThrow(
+      /^The schema in PostgreSQL could not be upgraded, because it is in use by mayfly on the same machine\. .* Stop all nodes of the older version/,
+    )
+    await old.query('commit')
+    await old.end()
+    await (await openPostgresShop({ url })).close()
   })
 
   test('with an invalid URL fails without quoting it', async () => {
