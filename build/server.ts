@@ -21,6 +21,7 @@ export const EXPORTS = ['embed', 'test-kit', 'playwright']
 /** The main program and its threads share code. */
 const SERVICE = [
   'main',
+  'store/backup/child',
   ...['http', 'job', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
@@ -106,6 +107,7 @@ async function bundleServer(
 const PROGRAMS: readonly [module: string, program: string][] = [
   ['runtime/thread.ts', 'new URL(file, import.meta.url)'],
   ['mime/parser.ts', "new URL('./child.ts', import.meta.url)"],
+  ['store/backup/jobs.ts', "new URL('./child.ts', import.meta.url)"],
   ['base/settings/list-file.ts', "load('./schema-errors.ts')"],
 ]
 

@@ -15,7 +15,7 @@ import {
   openShopStoreForCli,
   storeFolder,
 } from './runtime/stores.ts'
-import { writeBackup } from './store/backup/backup.ts'
+import { backUpTo } from './store/backup/dated.ts'
 import { restoreBackup } from './store/backup/restore.ts'
 
 /** What takes long to load is loaded by the action that uses it. */
@@ -47,7 +47,16 @@ function cliContext(): CliContext {
       const { serve } = await import('./runtime/serve.ts')
       await serve(given.config, { command, settings: given.settings })
     },
-    backup: async (file, options) => writeBackup(sqliteFolder(config()), file, options),
+    async backup(given, { keep: count, ...options }) {
+      const data = sqliteFolder(config())
+      const { folder, keep: usual } = config().backup
+      const target = given ?? folder
+      if (target === '') throw new OperatorError('Name a file or a folder, or set MAYFLY_BACKUP.')
+      const keep = count ?? (given === undefined ? usual : undefined)
+      // The setting names a folder, whether it exists or not.
+      const path = given === undefined ? `${target}/` : target
+      return backUpTo(data, path, { ...options, keep, now: new Date() })
+    },
     restore: async (file, { tell }) =>
       restoreBackup(sqliteFolder(config()), file, { now: new Date(), tell }),
     async migrate(move, report) {

@@ -1,7 +1,16 @@
-import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Address } from '../src/base/address.ts'
+import { ledgerKey, openLedgerHmac } from '../src/mail/rules/ledger.ts'
 import { writeBackup } from '../src/store/backup/backup.ts'
 import { openReadOnly } from '../src/store/sqlite/files.ts'
 import { MAIL } from './kit/app/app.ts'
@@ -30,7 +39,8 @@ afterEach(async () => {
 })
 
 async function start(): Promise<void> {
-  served = await spawnService({ folder: data, ports })
+  const env = { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' }
+  served = await spawnService({ folder: data, ports, env })
 }
 
 /** The shop as an operator's command opens it, whether the service runs or not. */
@@ -88,51 +98,109 @@ function keysIn(path: string): KeyFacts[] {
   }
 }
 
-test('a backup under load is consistent, complete as of its start, and disturbs no client', async () => {
-  await start()
+interface Acknowledged {
+  keys: string[]
+  addresses: string[]
+  requests: number
+  mails: number
+}
+
+/** Until it is stopped: requests with a key, new keys and addresses, and mail. Paced: a backup that takes longer proves no more. */
+async function startLoad() {
   const ring = await openKeyRing({ config: { data, store: 'sqlite:' }, now: () => new Date() })
   const busy = await ring.issue({ requests: 100_000 })
-  const issued: string[] = []
-  let answered = 0
+  const done: Acknowledged = { keys: [], addresses: [await sessionOf(busy)], requests: 0, mails: 0 }
   let going = true
-  const refused: number[] = []
-  async function poll(): Promise<void> {
+  const repeat = async (step: () => Promise<void>) => {
     while (going) {
-      const status = await statusOf(busy)
-      if (status === 200) answered += 1
-      else refused.push(status)
-      // Paced: a backup that takes longer proves no more.
+      await step()
       await setTimeout(5)
     }
   }
-  async function issueKeys(): Promise<void> {
-    while (going) {
-      issued.push((await ring.issue()).id)
-      await setTimeout(5)
-    }
+  const poll = async () => {
+    expect(await statusOf(busy)).toBe(200)
+    done.requests += 1
   }
-  const load = [poll(), poll(), poll(), poll(), issueKeys()]
+  const receive = async () => {
+    // Not always the same: it would be full.
+    expect(await mail(done.addresses.at(-1) ?? '')).toBe(250)
+    done.mails += 1
+  }
+  const issue = async () => void done.keys.push((await ring.issue()).id)
+  const create = async () => void done.addresses.push(await sessionOf(busy))
+  const running = Promise.all([poll, poll, receive, receive, issue, create].map(repeat))
+  return {
+    busy,
+    acknowledged: (): Acknowledged => ({
+      ...done,
+      keys: [...done.keys],
+      addresses: [...done.addresses],
+    }),
+    async stop() {
+      going = false
+      await running.finally(ring.close)
+    },
+  }
+}
+
+/** Whether each of these addresses is in the ledger of a backup. */
+function knowsAddresses(path: string, addresses: readonly string[]): boolean {
+  const db = openReadOnly(path)
+  const secret = db.prepare<[], Buffer>('select secret from installation').pluck().get()
+  const entries = new Set(db.prepare('select hmac from address_ledger').pluck().all())
+  db.close()
+  const { of } = openLedgerHmac(ledgerKey(secret ?? new Uint8Array()))
+  return addresses.every((address) => entries.has(of(address as Address)))
+}
+
+test('backups while mail comes in have all that was acknowledged before, and one is restored with everything', async () => {
+  await start()
+  const folder = join(scratch.path, 'backups')
+  mkdirSync(folder)
+  const run = async (...args: string[]) => {
+    const result = await runMayfly(data, ...args)
+    expect(result).toMatchObject({ status: 0, stderr: '' })
+    return result.stdout
+  }
+  await run('block', 'add', 'spam.test')
+  await run('domain', 'add', 'later.test')
+  const load = await startLoad()
+  const { busy } = load
+  const webhook = { url: 'http://127.0.0.1:9/in', from: 'nobody@sender.test' }
   try {
-    for (let round = 0; round < 2; round += 1) {
-      const [keysBefore, answeredBefore] = [[...issued], answered]
-      const target = `${file}.${round}`
-      const result = await runMayfly(data, 'backup', target)
-      expect(result).toMatchObject({ status: 0, stderr: '' })
-      const keys = keysIn(target)
-      expect(result.stdout).toContain(`: ${keys.length.toLocaleString('en-US')} keys, 0 orders`)
-      expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(keysBefore))
+    const options = { method: 'POST', headers: busy.headers, body: new URLSearchParams(webhook) }
+    expect((await fetch(`${served.url}/webhooks`, options)).status).toBe(200)
+    for (const kept of [1, 2, 2]) {
+      const before = load.acknowledged()
+      const printed = await run('backup', folder, '--keep', '2')
+      const names = readdirSync(folder).sort()
+      expect(names).toHaveLength(kept)
+      file = join(folder, names.at(-1) ?? '')
+      const keys = keysIn(file)
+      expect(printed).toContain(`Wrote ${file}: ${keys.length.toLocaleString('en-US')} keys, 0`)
+      expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(before.keys))
       for (const { used, counted, secrets } of keys) expect([counted, secrets]).toEqual([used, 1])
       const spent = keys.find(({ id }) => id === busy.id)?.used ?? 0
-      expect(spent).toBeGreaterThanOrEqual(answeredBefore)
-      expect(refused).toEqual([])
+      expect(spent).toBeGreaterThanOrEqual(before.requests)
+      expect(knowsAddresses(file, before.addresses)).toBe(true)
     }
   } finally {
-    going = false
-    await Promise.all(load)
-    await ring.close()
+    await load.stop()
   }
-  expect(answered).toBeGreaterThan(0)
-  expect(readdirSync(scratch.path).filter((name) => name.startsWith('.'))).toEqual([])
+  const { requests, mails, addresses } = load.acknowledged()
+  for (const count of [requests, mails, addresses.length]) expect(count).toBeGreaterThan(0)
+
+  await served.kill('SIGTERM')
+  data = join(scratch.path, 'empty')
+  await restored()
+  await start()
+  expect(await statusOf(busy)).toBe(200)
+  const { headers } = busy
+  const webhooks = await (await fetch(`${served.url}/webhooks`, { headers })).json()
+  expect(webhooks).toMatchObject({ webhooks: [webhook] })
+  expect(await run('block', 'list')).toContain('spam.test')
+  expect(await run('domain', 'list')).toContain('later.test')
+  expect(await mail('postmaster@later.test', 'ann@spam.test')).toBe(550)
 })
 
 test('a restore brings back keys as they were, prints the consequences, and can be undone', async () => {
@@ -249,9 +317,9 @@ async function sessionOf({ headers }: TestKey): Promise<string> {
   return ((await response.json()) as { email: string }).email
 }
 
-async function mail(to: string): Promise<number> {
+async function mail(to: string, from = 'ann@sender.test'): Promise<number> {
   const client = await connectSmtp(served.smtpPort)
-  const { code } = await client.send({ to: [to], raw: MAIL })
+  const { code } = await client.send({ to: [to], raw: MAIL.replace('ann@sender.test', from) })
   client.close()
   return code
 }

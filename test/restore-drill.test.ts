@@ -9,7 +9,8 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { backupState, writeBackup } from '../src/store/backup/backup.ts'
+import { backupState } from '../src/store/backup/backup.ts'
+import { writeDatedBackup } from '../src/store/backup/dated.ts'
 import { MAIN, ROOT } from './kit/app/service-process.ts'
 import { startAppWithKeys } from './kit/shop/keys.ts'
 import { tempFolder } from './kit/store/stores.ts'
@@ -32,14 +33,17 @@ test('the restore drill of docs/operations.md works as it stands, and changes no
   const keys = [await app.ring.issue(), await app.ring.issue()]
   const run = installWrapper(folder.path)
   mkdirSync(inFolder('var/backups/mayfly'), { recursive: true })
-  writeBackup(data, inFolder('var/backups/mayfly/mayfly.db'), { force: false, tell() {} })
+  for (const day of [1, 2]) {
+    const options = { keep: undefined, now: new Date(Date.UTC(2026, 1, day)), tell() {} }
+    writeDatedBackup(data, inFolder('var/backups/mayfly'), options)
+  }
   const files = () => readdirSync(data).filter((name) => !/-(?:wal|shm)$/.test(name))
   const before = [files(), backupState(data).at]
   const script = /### Restore drill\n.*?```sh\n(.*?)```/s.exec(DOCS)?.[1] ?? ''
   const steps = script.replace('/var/backups', inFolder('var/backups')).trim().split('\n')
   expect(steps.pop()).toBe('rm -r "$drill"')
   const output = run(`${steps.join('\n')}\ncat "$drill/restored"\necho "$drill"\nrm -r "$drill"`)
-  expect(output).toMatch(/^Restored \/\S*mayfly\.db: 2 keys, /)
+  expect(output).toMatch(/^Restored \/\S*mayfly-2026-02-02T\S*\.db: 2 keys, /)
   for (const { secret } of keys) expect(output).toContain(secret.slice(0, 12))
   const drill = output.trimEnd().split('\n').at(-1) ?? ''
   expect([dirname(drill), existsSync(drill)]).toEqual([inFolder('tmp'), false])

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { formatCount, type Print, plural } from './output.ts'
+import { CommandError, formatCount, type Print, plural } from './output.ts'
 
 interface Contents {
   keys: number
@@ -17,23 +17,43 @@ interface Restored extends Contents {
   keptMail: boolean | undefined
 }
 
+interface Written extends Contents {
+  file: string
+  /** Older backups of the same folder that were deleted. */
+  deleted: string[]
+}
+
 export interface BackupActions {
-  /** Copies what must survive a lost disk, also while a service runs. `tell` is called before slow steps. */
-  backup(file: string, options: { force: boolean; tell: Print }): Promise<Contents>
+  /**
+   * Copies what must survive a lost disk, also while a service runs. The default target is the folder of the settings, as is how
+   * many of its files stay. `tell` is called before slow steps.
+   */
+  backup(
+    target: string | undefined,
+    options: { force: boolean; keep: number | undefined; tell: Print },
+  ): Promise<Written>
   restore(file: string, options: { tell: Print }): Promise<Restored>
 }
 
 export function addBackupCommands(mayfly: Command, actions: BackupActions, print: Print): void {
   mayfly
-    .command('backup <file>')
+    .command('backup [target]')
     .description(
-      'Back up keys, orders, usage, webhooks, domains, the block list and the ledger of addresses to a file; safe while the service runs',
+      'Back up keys, orders, usage, webhooks, domains, the block list and the ledger of addresses to a file, or to a new file in a folder (default: MAYFLY_BACKUP); safe while the service runs',
     )
+    .option('--keep <count>', 'of the backups in the folder, delete all but the newest', keepCount)
     .option('--force', 'overwrite the file')
-    .action(async (file: string, { force = false }: { force?: boolean }) => {
-      const contents = await actions.backup(file, { force, tell: printProgress })
-      print(`Wrote ${file}: ${summary(contents)}, ${size(contents.bytes)}; verified.`)
-    })
+    .action(
+      async (
+        target: string | undefined,
+        { force = false, keep }: { force?: boolean; keep?: number },
+      ) => {
+        const written = await actions.backup(target, { force, keep, tell: printProgress })
+        const { file, bytes, deleted } = written
+        print(`Wrote ${file}: ${summary(written)}, ${size(bytes)}; verified.`)
+        if (deleted.length > 0) print(`Deleted ${plural(deleted.length, 'older backup')}.`)
+      },
+    )
   mayfly
     .command('restore <file>')
     .description('Restore a backup; stop the service first')
@@ -41,6 +61,11 @@ export function addBackupCommands(mayfly: Command, actions: BackupActions, print
       const restored = await actions.restore(file, { tell: printProgress })
       for (const line of restoredLines(file, restored)) print(line)
     })
+}
+
+function keepCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new CommandError('--keep: must be a number from 1', 2)
 }
 
 function restoredLines(file: string, { previous, keptMail, ...contents }: Restored): string[] {

@@ -2,7 +2,7 @@ import { ok, skipped } from '../base/check-result.ts'
 import { accountCheck } from '../gmail/check.ts'
 import type { AccountSetting } from '../gmail/settings.ts'
 import { type PaymentOptions, paymentCheck } from '../shop/check.ts'
-import { backupState } from '../store/backup/backup.ts'
+import { backupCheck } from '../store/backup/check.ts'
 import {
   type CheckContext,
   type CheckedSettings,
@@ -15,7 +15,6 @@ import { MAIL_CHECKS } from './mail-checks.ts'
 import { evaluatePostgres, evaluateStoreFault } from './rules/backend-rules.ts'
 import {
   evaluateAdminToken,
-  evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
@@ -32,6 +31,7 @@ import { type Check, type CheckEntry, checksOf } from './run-checks.ts'
 export interface CheckConfig extends CheckedSettings {
   gmailAccounts: readonly AccountSetting[]
   payments: PaymentOptions
+  backup: { folder: string }
 }
 
 export type Installation = CheckContext<CheckConfig>
@@ -116,13 +116,7 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   accountCheck,
   paymentCheck,
-  {
-    name: 'backup',
-    run: async ({ settings, inspectServer, now }) =>
-      inspectServer
-        ? skipped('PostgreSQL: see docs/scaling.md')
-        : evaluateBackup(backupState(settings.data), now()),
-  },
+  backupCheck,
 ]
 
 /** All checks of this installation. Facts that several of them need are established once, so make a new list for each run. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { mailOutConfig } from '../base/mailer.ts'
 import {
   frozen,
@@ -30,6 +31,7 @@ import { mailLogConfig } from '../mail/log/settings.ts'
 import { mcpConfig } from '../mcp/settings.ts'
 import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
+import { backupConfig } from '../store/backup/settings.ts'
 import { webhookConfig } from '../webhooks/settings.ts'
 import { type MemoryLimits, memoryLimits, memorySize } from './memory.ts'
 
@@ -64,11 +66,20 @@ export function readConfig(source: SettingSource) {
     ...ownDomainConfig(read),
     ...shopConfig(read, { ...keyed, baseUrl, isProduction }),
     ...checksConfig(read),
+    ...backupConfig(read),
     ...mcpConfig(read),
   }
   read.check(
     config.redis === '' || config.store !== 'sqlite:',
     'MAYFLY_REDIS requires a shared store: set MAYFLY_STORE to a PostgreSQL URL',
+  )
+  read.check(
+    config.backup.folder === '' || config.store === 'sqlite:',
+    'MAYFLY_BACKUP is for SQLite only: back up PostgreSQL with pg_dump, as docs/scaling.md describes',
+  )
+  read.check(
+    config.backup.folder === '' || resolve(config.backup.folder) !== resolve(config.data),
+    'MAYFLY_BACKUP must not be MAYFLY_DATA: both would be lost together',
   )
   read.throwIfInvalid()
   return { config: frozen(config), settings: read.settings }

@@ -3,6 +3,7 @@ import { blockSweep } from '../blocks/jobs.ts'
 import { startCheckJob } from '../doctor/jobs.ts'
 import { startOwnDomainChecks } from '../domains/own/jobs.ts'
 import { startShopJobs } from '../shop/jobs.ts'
+import { startBackups } from '../store/backup/jobs.ts'
 import { startWebhooks } from '../webhooks/jobs.ts'
 
 // The background work of all folders: a line for each.
@@ -14,6 +15,7 @@ export const jobs = {
   checks: startCheckJob,
   webhooks: startWebhooks,
   ownDomains: startOwnDomainChecks,
+  backups: startBackups,
 }
 
 /** Deletions of what has expired, besides mail and sessions. */

@@ -6,6 +6,7 @@ import { checkMetrics } from '../doctor/metrics.ts'
 import { accountMetrics } from '../gmail/health.ts'
 import { LONG_POLL_LIMITS } from '../http/server/limits.ts'
 import type { StoreLevels } from '../mail/level-store.ts'
+import { backupMetrics } from '../store/backup/metrics.ts'
 import type { Store } from '../store/store.ts'
 import { spaced, throttled } from '../store/throttled.ts'
 import type { Config } from './config.ts'
@@ -24,10 +25,11 @@ interface MetricsDeps {
 
 export type Metrics = ReturnType<typeof openMetrics>
 
-/** Read from the store: a line for each folder that has some. */
+/** Read from the store or its folder: a line for each folder that has some. */
 const STORED = {
   accounts: accountMetrics,
   checks: checkMetrics,
+  backup: backupMetrics,
 }
 
 // Counting the live sessions takes time, and anybody may request the metrics if there is no admin token.

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   evaluateAdminToken,
-  evaluateBackup,
   evaluateBaseUrl,
   evaluateClock,
   evaluateDataDirectory,
@@ -214,18 +213,5 @@ describe('proxy', () => {
       const result = evaluateProxy({ ...facts, ...changed })
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
-  }
-})
-
-describe('backup', () => {
-  for (const [name, entries, at, status] of [
-    ['nothing to lose', 0, undefined, 'ok'],
-    ['recent', 3, hoursAgo(20), 'ok'],
-    ['a week old', 3, hoursAgo(168), 'ok'],
-    ['older', 3, hoursAgo(169), 'warning'],
-    ['never', 3, undefined, 'warning'],
-  ] as const) {
-    test(`${name}: ${status}`, () =>
-      expect(evaluateBackup({ entries, at }, NOW).status).toBe(status))
   }
 })

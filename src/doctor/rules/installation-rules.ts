@@ -230,19 +230,3 @@ function coversInternet(range: string): boolean {
   const [address = '', bits = '128'] = range.split('/')
   return Number(bits) <= (address.includes(':') ? 16 : 7)
 }
-
-const HOUR_MS = 3_600_000
-const MAX_BACKUP_HOURS = 7 * 24
-
-/** `entries` is the number of keys, orders and blocks; `at` when `mayfly backup` last succeeded. */
-export function evaluateBackup(
-  { entries, at }: { entries: number; at: Date | undefined },
-  now: Date,
-): CheckResult {
-  if (entries === 0) return ok('no keys, orders or blocks to back up')
-  const fix = 'mayfly backup /elsewhere/mayfly.db, daily by cron or a systemd timer'
-  if (!at) return warning(`${entries} keys, orders and blocks were never backed up`, fix)
-  const hours = Math.floor((now.getTime() - at.getTime()) / HOUR_MS)
-  const seen = `the last backup is ${hours} hours old`
-  return hours > MAX_BACKUP_HOURS ? warning(seen, fix) : ok(seen)
-}

@@ -5,6 +5,7 @@ import {
   fsyncSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -15,6 +16,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { hasErrorCode, OperatorError } from '../../base/problem.ts'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
+import { formatSize } from '../../shared/format-size.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from '../sqlite/files.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
 
@@ -43,32 +45,68 @@ export function writeBackup(
   const source = join(folder, SHOP_FILE)
   const target = resolve(file)
   if (!existsSync(source)) throw new BackupRefused(`There is no ${source}.`)
-  checkTarget(folder, target, force)
-  return withTempFolder(dirname(target), (temp) => {
-    const copy = join(temp, basename(target))
-    tell('Copying …')
-    copyData(folder, copy)
-    tell('Checking the copy …')
-    const contents = withDb(copy, (db) => {
-      checkIntegrity(db)
-      return contentsOf(db, copy)
-    })
-    sync(copy, 'r+')
-    // It may have been created meanwhile, and a rename would replace it.
+  const contents = withReason(dirname(target), () => {
     checkTarget(folder, target, force)
-    renameSync(copy, target)
-    sync(dirname(target), 'r')
-    // Its time is that of the last backup.
-    writeFileSync(join(folder, LAST_BACKUP), `${target}\n`)
-    return contents
+    deleteStale(dirname(target))
+    return withTempFolder(dirname(target), (temp) => {
+      const copy = join(temp, basename(target))
+      copyData(folder, copy, tell)
+      tell(`Checking the copy, ${sizeOf(copy)} …`)
+      const found = withDb(copy, (db) => {
+        checkIntegrity(db)
+        return contentsOf(db, copy)
+      })
+      sync(copy, 'r+')
+      // It may have been created meanwhile, and a rename would replace it.
+      checkTarget(folder, target, force)
+      renameSync(copy, target)
+      sync(dirname(target), 'r')
+      return found
+    })
   })
+  // Its time is that of the last backup.
+  writeFileSync(join(folder, LAST_BACKUP), `${target}\n`)
+  return contents
+}
+
+const NO_SPACE = 'No space is left for the copy. Nothing was written.'
+const FOLDER_FAULTS: Record<string, string> = {
+  ENOENT: 'does not exist. Create it first, writable for this user.',
+  ENOTDIR: 'is not a folder.',
+  EACCES: 'cannot be written to by this user.',
+  EPERM: 'cannot be written to by this user.',
+  EROFS: 'is read-only. Under systemd, the unit must name it in ReadWritePaths=.',
+}
+
+/** Names what is wrong with the folder of a backup. */
+function withReason<T>(folder: string, operation: () => T): T {
+  try {
+    return operation()
+  } catch (cause) {
+    if (hasErrorCode(cause, 'ENOSPC', 'EDQUOT')) throw new BackupRefused(NO_SPACE, { cause })
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const fault = FOLDER_FAULTS[code]
+    throw fault === undefined ? cause : new BackupRefused(`${folder} ${fault}`, { cause })
+  }
+}
+
+const DAY_MS = 86_400_000
+
+/** Deletes what backups that were killed have left, but nothing that another may still be writing. */
+function deleteStale(folder: string): void {
+  const temps = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && /^\.mayfly-\w{6}$/.test(entry.name))
+    .map(({ name }) => join(folder, name))
+  for (const temp of temps) {
+    const { mtimeMs = Number.POSITIVE_INFINITY } = statSync(temp, { throwIfNoEntry: false }) ?? {}
+    if (mtimeMs < Date.now() - DAY_MS) rmSync(temp, { recursive: true, force: true })
+  }
 }
 
 const LAST_BACKUP = 'last-backup'
 
 /** The number of keys, orders and blocks, and when they were last backed up. */
 export function backupState(folder: string): { entries: number; at: Date | undefined } {
-  const at = statSync(join(folder, LAST_BACKUP), { throwIfNoEntry: false })?.mtime
   const paths = [SHOP_FILE, MAIL_FILE].map((name) => join(folder, name)).filter(existsSync)
   const entries = paths.map((path) => {
     const db = openReadOnly(path)
@@ -78,7 +116,12 @@ export function backupState(folder: string): { entries: number; at: Date | undef
       db.close()
     }
   })
-  return { entries: entries.reduce((all, one) => all + one, 0), at }
+  return { entries: entries.reduce((all, one) => all + one, 0), at: lastBackupAt(folder) }
+}
+
+/** When a backup of this data folder was last written and verified. */
+export function lastBackupAt(folder: string): Date | undefined {
+  return statSync(join(folder, LAST_BACKUP), { throwIfNoEntry: false })?.mtime
 }
 
 function checkTarget(folder: string, target: string, force: boolean): void {
@@ -92,10 +135,11 @@ function checkTarget(folder: string, target: string, force: boolean): void {
   if (there && !force) throw new BackupRefused(`${target} exists. Use --force to replace it.`)
 }
 
-function copyData(folder: string, copy: string): void {
+function copyData(folder: string, copy: string, tell: BackupOptions['tell']): void {
   // SQLite fills an empty file and keeps its mode: the shop is private.
   closeSync(openSync(copy, 'wx', 0o600))
   chmodSync(copy, 0o600)
+  tell(`Copying ${SHOP_FILE}, ${sizeOf(join(folder, SHOP_FILE))} …`)
   copyFrom(join(folder, SHOP_FILE), (path) => {
     const db = openReadOnly(path)
     try {
@@ -105,6 +149,7 @@ function copyData(folder: string, copy: string): void {
       db.close()
     }
   })
+  tell(`Copying from ${MAIL_FILE} …`)
   copyFrom(join(folder, MAIL_FILE), () => withDb(copy, (db) => addMailTables(db, folder)))
 }
 
@@ -112,10 +157,13 @@ function copyFrom(source: string, operation: (source: string) => void): void {
   try {
     operation(source)
   } catch (cause) {
-    if (hasErrorCode(cause, 'SQLITE_FULL')) {
-      throw new BackupRefused('No space is left for the copy. Nothing was written.', { cause })
-    }
-    throw isCorruption(cause) ? new BackupRefused(`${source} is damaged.`, { cause }) : cause
+    if (hasErrorCode(cause, 'SQLITE_FULL')) throw new BackupRefused(NO_SPACE, { cause })
+    if (isCorruption(cause)) throw new BackupRefused(`${source} is damaged.`, { cause })
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    if (!/^SQLITE_(CANTOPEN|IOERR)/.test(code)) throw cause
+    throw new BackupRefused(`${source} could not be copied: ${code}. Nothing was written.`, {
+      cause,
+    })
   }
 }
 
@@ -170,6 +218,10 @@ function countAddresses(db: Db): number {
      select count(*) - coalesce(max(length(entry) = ${HMAC_LENGTH}), 0) from ledger`,
   )
   return Number(count.pluck().get())
+}
+
+function sizeOf(path: string): string {
+  return formatSize(statSync(path).size, 'en')
 }
 
 /** Makes the contents of a file durable; of a folder, opened with 'r', the files created and renamed in it. */

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
-  openSync,
-  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -28,6 +25,7 @@ import {
   withDb,
   withTempFolder,
 } from './backup.ts'
+import { datedNames, isComplete } from './dated.ts'
 import { keepMail, takeMailTables } from './mail-backup.ts'
 
 interface RestoreOptions {
@@ -82,6 +80,11 @@ export function restoreBackup(
 function checkFile(file: string): void {
   const there = statSync(file, { throwIfNoEntry: false })
   if (!there) throw new BackupRefused(`There is no ${file}.`)
+  if (there.isDirectory()) {
+    const newest = datedNames(file).at(-1)
+    const which = newest === undefined ? '' : ` Restore one of its files; the newest is ${newest}.`
+    throw new BackupRefused(`${file} is a folder.${which}`)
+  }
   if (!there.isFile()) throw new BackupRefused(`${file} is not a regular file.`)
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
   if (log && log.size > 0) {
@@ -89,26 +92,9 @@ function checkFile(file: string): void {
       `${file}-wal exists: this is a database in use, not a backup. Create one with: mayfly backup`,
     )
   }
-  const page = headerOf(file)
-  // SQLite reads a truncated end as zeros without an error.
-  if (!page || page.size * page.count !== there.size) {
+  if (!isComplete(file)) {
     throw new BackupRefused(`${file} is not a mayfly backup, or incomplete.`)
   }
-}
-
-/** Page size and page count, from the file header. */
-function headerOf(file: string): { size: number; count: number } | undefined {
-  const header = Buffer.alloc(100)
-  const opened = openSync(file, 'r')
-  try {
-    if (readSync(opened, header) < header.length) return undefined
-  } finally {
-    closeSync(opened)
-  }
-  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') return undefined
-  const size = header.readUInt16BE(16)
-  // 65,536 does not fit into two bytes and is stored as 1.
-  return { size: size === 1 ? 65_536 : size, count: header.readUInt32BE(28) }
 }
 
 interface CheckedBackup {
