@@ -103,6 +103,7 @@ describe('alerts', () => {
     'mayfly_webhook_attempts_total{instance="a",result="2xx"}': '0+10x180',
     'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+1x180',
     'mayfly_gmail_accounts{instance="a",health="failing"}': '0x180',
+    'mayfly_backup_last_success_timestamp_seconds{instance="a"}': '-80000x180',
     'mayfly_check_status{instance="a",check="mx",subject="box.test"}': '1x180',
     // One of two nodes has not read the last run yet.
     'mayfly_checks_last_run_timestamp_seconds{instance="a"}': '-80000x180',
@@ -130,6 +131,9 @@ describe('alerts', () => {
       'mayfly_webhook_attempts_total{instance="a",result="timeout"}': '0+100x180',
     },
     MayflyGmailFails: { 'mayfly_gmail_accounts{instance="a",health="failing"}': '1x180' },
+    MayflyBackupStale: {
+      'mayfly_backup_last_success_timestamp_seconds{instance="a"}': '-180000x180',
+    },
     MayflyChecksStale: {
       'mayfly_checks_last_run_timestamp_seconds{instance="a"}': '-180000x180',
     },
