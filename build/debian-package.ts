@@ -10,6 +10,7 @@ import { ROOT } from './sources.ts'
 
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const PROGRAM = 'usr/lib/mayfly'
+const UNITS = ['mayfly.service', 'mayfly-backup.service', 'mayfly-backup.timer'] as const
 /** What the settings and the unit refer to. */
 const DOCUMENTS = [
   ...['install', 'operations', 'scaling'].map((name) => `docs/${name}.md`),
@@ -29,7 +30,7 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
     write(`${PROGRAM}/defaults.env`, defaults())
     write('usr/bin/mayfly', deployed('debian/mayfly'), 0o755)
     write('etc/mayfly/mayfly.env', deployed('mayfly.env'))
-    write('lib/systemd/system/mayfly.service', packagedUnit())
+    for (const name of UNITS) write(`lib/systemd/system/${name}`, packagedUnit(name))
     const manual = manualPage(version, releaseDate(changelog()))
     write('usr/share/man/man1/mayfly.1.gz', gzipSync(manual, { level: 9 }))
     write('usr/share/bash-completion/completions/mayfly', bashCompletion(version))
@@ -54,11 +55,12 @@ export function buildDebianPackage(target: string, architecture: Architecture, v
 const read = (path: string) => readFileSync(`${ROOT}${path}`, 'utf8')
 const deployed = (name: string) => read(`deploy/${name}`)
 
-/** deploy/mayfly.service with the paths of the package, and without how to install it by hand. */
-function packagedUnit(): string {
-  return deployed('mayfly.service')
+/** A unit of deploy/ with the paths of the package, and without how to install it by hand. */
+function packagedUnit(name: (typeof UNITS)[number]): string {
+  return deployed(name)
     .replace(/^[\s\S]*?(?=\[Unit\])/, '')
     .replace('/opt/mayfly/docs/scaling.md', '/usr/share/doc/mayfly/install.md')
+    .replace('/opt/mayfly/docs/', '/usr/share/doc/mayfly/')
     .replace('=/opt/mayfly\n', '=/var/lib/mayfly\n')
     .replace('bin/mayfly.js', `/${PROGRAM}/bin/mayfly.js`)
     .replaceAll('/opt/mayfly/', `/${PROGRAM}/`)
@@ -66,7 +68,7 @@ function packagedUnit(): string {
 
 /** The settings of the unit that its file of settings may change, for the command. */
 function defaults(): string {
-  const [, settings = ''] = /^Environment=(.*)$/m.exec(packagedUnit()) ?? []
+  const [, settings = ''] = /^Environment=(.*)$/m.exec(packagedUnit('mayfly.service')) ?? []
   return `${settings.replaceAll(' ', '\n')}\n`
 }
 

@@ -90,7 +90,7 @@ skipIfProblem(mountProblem)
 test('it installs, and creates its user and directory', () => {
   const installed = dpkg('--install', `/tmp/mayfly_${OLD}.deb`)
   expect(installed.status, installed.stderr).toBe(0)
-  expect(installed.stdout).toMatch(/^Set up your domain: mayfly setup; then start Mayfly: /m)
+  expect(installed.stdout).toMatch(/^Set up your domain: mayfly setup; then start Mayfly, and /m)
   const data = statSync(inDebian('var/lib/mayfly'))
   expect([data.mode & 0o777, String(data.uid)]).toStrictEqual([0o700, user()])
   expect(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777).toBe(0o640)
@@ -178,11 +178,20 @@ test('the command and the service use the same store, also several nodes', () =>
   }
 })
 
-test('a backup is written where the documentation says', () => {
-  const [, ...commands] = /^```sh\n# Debian\n([\s\S]*?)^```$/m.exec(OPERATIONS) ?? []
-  const { status, stderr } = debian.run(['env', '-C', '/root', 'sh', '-ec', commands.join('')])
+test('the unit of the daily backup writes it where the documentation says', () => {
+  const { mode, uid } = statSync(inDebian('var/backups/mayfly'))
+  expect([mode & 0o777, String(uid)]).toStrictEqual([0o700, user()])
+  const unit = readFileSync(inDebian('lib/systemd/system/mayfly-backup.service'), 'utf8')
+  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
+  const { status, stderr, stdout } = debian.run([
+    ...['setpriv', '--reuid', setting('User'), '--regid', setting('Group'), '--clear-groups'],
+    ...['env', '-C', setting('WorkingDirectory'), ...setting('Environment').split(' ')],
+    ...setting('ExecStart').split(' '),
+  ])
   expect(status, stderr).toBe(0)
-  expect(existsSync(inDebian('var/backups/mayfly/mayfly.db'))).toBeTruthy()
+  expect(stdout).toMatch(/^Wrote \/var\/backups\/mayfly\/mayfly-[-.\dTZ]+\.db: .*; verified\.$/m)
+  expect(OPERATIONS).toContain('systemctl enable --now mayfly-backup.timer')
+  expect(existsSync(inDebian('lib/systemd/system/mayfly-backup.timer'))).toBe(true)
 })
 
 test('a restore drill works beside the service as the documentation says', async () => {
@@ -190,7 +199,7 @@ test('a restore drill works beside the service as the documentation says', async
   const drill = ['env', '-C', '/root', 'sh', '-ec', commands]
   const { status, stdout, stderr } = await withService(async () => debian.run(drill))
   expect([status, stderr]).toStrictEqual([0, ''])
-  expect(stdout).toMatch(/^Restored \/var\/backups\/mayfly\/mayfly\.db: /)
+  expect(stdout).toMatch(/^Restored \/var\/backups\/mayfly\/mayfly-\S+\.db: /)
 })
 
 test('an upgrade keeps data and settings, also if the unit is masked', async () => {
@@ -224,7 +233,9 @@ test('it has a manual page and a completion', () => {
 test('removal stops the service and keeps data and settings; purge removes them and the user', () => {
   const log = recordSystemctl('daemon-reload|stop|disable')
   expect(dpkg('--remove', 'mayfly').status).toBe(0)
-  expect(readFileSync(log, 'utf8')).toMatch(/^stop mayfly\.service\ndisable mayfly\.service$/m)
+  expect(readFileSync(log, 'utf8')).toMatch(
+    /^stop mayfly\.service mayfly-backup\.timer\ndisable mayfly\.service mayfly-backup\.timer$/m,
+  )
   expect(existsSync(inDebian('usr/lib/mayfly'))).toBeFalsy()
   expect(existsSync(inDebian('var/lib/mayfly/mail.db'))).toBeTruthy()
   expect(existsSync(inDebian('etc/mayfly/mayfly.env'))).toBeTruthy()

@@ -177,22 +177,27 @@ test('the health check of the image reports whether the service is up', async ()
   expect(await check()).toStrictEqual([1, null])
 })
 
-test('systemd accepts the unit, alone and with the additions for several nodes', () => {
+test('systemd accepts the units, that of the service alone and with the additions for several nodes', () => {
   cpSync(join(ROOT, 'deploy/mayfly.service.d'), join(folder.path, 'mayfly.service.d'), {
     recursive: true,
   })
-  const unit = join(folder.path, 'mayfly.service')
-  // The program has another path here.
-  writeFileSync(unit, read('deploy/mayfly.service').replaceAll('/opt/mayfly/', ROOT))
-  const verify = spawnSync(program('systemd-analyze'), ['verify', '--man=no', unit], {
+  const units = ['mayfly.service', 'mayfly-backup.service', 'mayfly-backup.timer'].map((name) => {
+    // The program has another path here.
+    writeFileSync(join(folder.path, name), read(`deploy/${name}`).replaceAll('/opt/mayfly/', ROOT))
+    return join(folder.path, name)
+  })
+  const verify = spawnSync(program('systemd-analyze'), ['verify', '--man=no', ...units], {
     encoding: 'utf8',
   })
   expect([verify.status, verify.stderr]).toStrictEqual([0, ''])
 })
 
-test('the exposure of the unit is at most 2 of 10 according to systemd-analyze', () => {
-  const check = ['security', '--offline=yes', '--threshold=20', '--no-pager']
-  const unit = join(ROOT, 'deploy/mayfly.service')
+test.each([
+  ['mayfly.service', 20],
+  ['mayfly-backup.service', 10],
+])('the exposure of %s is at most %i of 100 according to systemd-analyze', (name, most) => {
+  const check = ['security', '--offline=yes', `--threshold=${most}`, '--no-pager']
+  const unit = join(ROOT, 'deploy', name)
   const { status, stdout } = spawnSync(program('systemd-analyze'), [...check, unit], {
     encoding: 'utf8',
   })
