@@ -81,10 +81,7 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     own: installationEntries(config, parts.ownAddresses),
     pay: await openPaymentProvider({ ...config.payments, now }),
     domainUsage: openDomainUsage(own),
-    ownDomainDns: openOwnDomainDns({
-      dnsServers: config.senderChecks.dns,
-      allowed: config.ownDomains.nameServers,
-    }),
+    ownDomainDns: openOwnDomainDns(config),
     webhookClient: openWebhookClient({ ...config.webhooks, dnsServers: config.senderChecks.dns }),
   }
 }

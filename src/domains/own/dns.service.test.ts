@@ -33,13 +33,12 @@ async function lookUp(
   onTestFinished(async () => {
     for (const one of [...servers, resolving]) await one.close()
   })
-  const records = await openOwnDomainDns({
-    dnsServers: [resolving.server],
-    allowed: isAllowed ? servers.map(({ server }) => server) : [],
-    // Silence is the only thing that is waited for.
-    queryMs: 2_000,
-    totalMs: 8_000,
-  })(name)
+  const settings = {
+    senderChecks: { dns: [resolving.server] },
+    ownDomains: { nameServers: isAllowed ? servers.map(({ server }) => server) : [] },
+  }
+  // Silence is the only thing that is waited for.
+  const records = await openOwnDomainDns(settings, { queryMs: 2_000, totalMs: 8_000 })(name)
   return { ...records, texts: [...records.texts], asked: servers.flatMap(({ asked }) => asked) }
 }
 

@@ -4,14 +4,12 @@ import { hasErrorCode } from '../../base/problem.ts'
 import { isSpecialPurpose } from '../../base/special-purpose.ts'
 import { publicSuffix } from './names.ts'
 
-interface DnsOptions {
-  /** Finds the name servers of a domain: addresses, with a port unless it is 53; if empty, those of the system. */
-  dnsServers: readonly string[]
-  /** Name servers that may have a private address, in the same form. */
-  allowed: readonly string[]
-  /** Only tests set these. */
-  queryMs?: number
-  totalMs?: number
+/** Addresses, with a port unless it is 53. */
+export interface DnsSettings {
+  /** Find the name servers of a domain; if empty, those of the system. */
+  senderChecks: { dns: readonly string[] }
+  /** May have a private address. */
+  ownDomains: { nameServers: readonly string[] }
 }
 
 /** What the name servers of a domain say about its verification record. */
@@ -35,9 +33,10 @@ const MAX_ADDRESSES = 2
 const NO_RECORD = ['ENOTFOUND', 'ENODATA']
 
 /** Asks the domain's own name servers: a resolver may have cached an old answer, and reports a failure of its own as one of theirs. */
-export function openOwnDomainDns(options: DnsOptions) {
-  const { dnsServers, allowed, queryMs = QUERY_MS, totalMs = TOTAL_MS } = options
-
+export function openOwnDomainDns(
+  { senderChecks, ownDomains }: DnsSettings,
+  { queryMs = QUERY_MS, totalMs = TOTAL_MS } = {},
+) {
   /** Never rejects. */
   return async (name: Host): Promise<FoundRecords> => {
     const opened: Resolver[] = []
@@ -61,7 +60,7 @@ export function openOwnDomainDns(options: DnsOptions) {
     name: Host,
     open: (servers: readonly string[]) => Resolver,
   ): Promise<FoundRecords> {
-    const resolver = open(dnsServers)
+    const resolver = open(senderChecks.dns)
     const zone = await findZone(resolver, name)
     if ('failure' in zone) return { ...failed(zone.failure), isAlias: zone.isAlias }
     const servers = await Promise.all(
@@ -85,7 +84,7 @@ export function openOwnDomainDns(options: DnsOptions) {
   /** Public addresses, and those that the operator allows, with their port. */
   function usable(addresses: readonly string[]): string[] {
     return addresses.flatMap((address) => {
-      const known = allowed.find((one) => hostOfServer(one) === address)
+      const known = ownDomains.nameServers.find((one) => hostOfServer(one) === address)
       if (known !== undefined) return [known]
       return isSpecialPurpose(address) ? [] : [address]
     })

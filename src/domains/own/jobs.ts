@@ -1,17 +1,14 @@
 import { type LeaseStore, runUnderLease } from '../../base/jobs/lease.ts'
 import { repeatUntilAborted, runUntilStopped } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
-import { openOwnDomainDns } from './dns.ts'
+import { type DnsSettings, openOwnDomainDns } from './dns.ts'
 import { type OwnDomainDeps, recordCheck, recordOf } from './own-domains.ts'
 import type { OwnDomain } from './rules.ts'
 import type { OwnDomainStore } from './store.ts'
 
 interface JobDeps extends Pick<OwnDomainDeps, 'shop' | 'now'> {
   store: OwnDomainStore & LeaseStore
-  config: {
-    ownDomains: { nameServers: readonly string[] }
-    senderChecks: { dns: readonly string[] }
-  }
+  config: DnsSettings
   log: Log
 }
 
@@ -22,11 +19,7 @@ const BATCH = 20
 
 /** Also if they are off: domains that keys have stay theirs. On one node at a time: looks for the record of each domain once a day, and for keys that have lapsed once an hour. */
 export function startOwnDomainChecks({ config, ...deps }: JobDeps) {
-  const { ownDomains, senderChecks } = config
-  const ownDomainDns = openOwnDomainDns({
-    dnsServers: senderChecks.dns,
-    allowed: ownDomains.nameServers,
-  })
+  const ownDomainDns = openOwnDomainDns(config)
   const operation = (ended: AbortSignal) =>
     repeatUntilAborted(ended, {
       operation: async () => {

@@ -23,7 +23,10 @@ export async function openOwnDomainFixture() {
     log: { info: (facts: LogFacts) => void logged.push(facts) },
     bus: { wake() {} },
     limit: { take: async () => 0, peek: async () => 0, spend: async () => {} },
-    ownDomainDns: openOwnDomainDns({ dnsServers: [dns.server], allowed: [dns.server] }),
+    ownDomainDns: openOwnDomainDns({
+      senderChecks: { dns: [dns.server] },
+      ownDomains: { nameServers: [dns.server] },
+    }),
   }
   const ring = keyRing(shops.store, now)
   return {
