@@ -132,6 +132,16 @@ test('the name servers of the target of an alias are not asked', async () => {
   expect(found).toMatchObject({ texts: [], isComplete: true, isAlias: true })
 })
 
+test('a record behind an alias is not that of the domain', async () => {
+  // Of a server that has both zones; the alias may be that of a wildcard.
+  const zones = {
+    ...SOA,
+    'CNAME _mayfly.corp.test': ['any.other.test'],
+    'TXT any.other.test': [TEXT],
+  }
+  expect(await lookUp([zones])).toMatchObject({ texts: [], isComplete: true, isAlias: false })
+})
+
 test('at most four servers are asked', async () => {
   const { asked } = await lookUp([SOA, SOA, SOA, SOA, OURS])
   expect(asked.filter((query) => query.startsWith('TXT'))).toHaveLength(4)

@@ -128,15 +128,17 @@ async function addressesOf(resolver: Resolver, server: string): Promise<string[]
 }
 
 async function ask(server: Resolver, zone: string, name: Host) {
-  const [texts, soa, alias] = await Promise.all([
+  const [texts, soa, alias, recordAlias] = await Promise.all([
     server.resolveTxt(recordName(name)).catch(noRecord),
     // A server that does not serve the zone, or only refers to others, has no SOA record: its "no such record" means nothing.
     server.resolveSoa(zone).catch(() => undefined),
     server.resolveCname(name).catch(() => []),
+    server.resolveCname(recordName(name)).catch(noRecord),
   ])
   return {
-    texts: (texts ?? []).map((parts) => parts.join('')),
-    servesZone: texts !== undefined && soa !== undefined,
+    // Behind an alias, such as one of a wildcard, they are those of somebody else.
+    texts: recordAlias?.length === 0 ? (texts ?? []).map((parts) => parts.join('')) : [],
+    servesZone: texts !== undefined && soa !== undefined && recordAlias !== undefined,
     isAlias: alias.length > 0,
   }
 }

@@ -15,7 +15,7 @@ const TYPES: Record<string, number> = {
 }
 const CODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 }
 
-/** A name server on loopback that serves the zone and records the queries. */
+/** A name server on loopback that serves the zone and records the queries. An alias is followed if the name has no such record. */
 export async function openDnsServer(zone: Zone, host = '127.0.0.1') {
   const asked: string[] = []
   const ids = new Set<string>()
@@ -27,11 +27,13 @@ export async function openDnsServer(zone: Zone, host = '127.0.0.1') {
     const id = `${query.readUInt16BE(0)} ${key}`
     if (!ids.has(id)) asked.push(key)
     ids.add(id)
-    const found = zone[key]
+    const [alias = ''] = zone[key] ? [] : (zone[`CNAME ${name}`] ?? [])
+    const found = zone[key] ?? zone[`${type} ${alias}`]
     if (found === 'silence') return
     const reply = typeof found === 'string' ? CODES[found] : found ? 0 : missing(zone, name)
     const records = Array.isArray(found) ? found : []
-    socket.send(responseBytes(query.subarray(0, end), { type, reply, records }), port, address)
+    const response = responseBytes(query.subarray(0, end), { type, reply, records, alias })
+    socket.send(response, port, address)
   })
   await new Promise<void>((resolve) => socket.bind(0, host, resolve))
 
@@ -63,27 +65,36 @@ interface Reply {
   type: string
   reply: number
   records: readonly string[]
+  /** The name that has the records instead, or empty. */
+  alias: string
 }
 
-function responseBytes(question: Buffer, { type, reply, records }: Reply): Buffer {
+// A pointer to the name of the question, at byte 12 of the packet.
+const ASKED = Buffer.from([0xc0, 0x0c])
+
+function responseBytes(question: Buffer, { type, reply, records, alias }: Reply): Buffer {
+  const isAlias = alias !== ''
   const head = Buffer.from(question)
   head.writeUInt16BE(0x8580 | reply, 2)
-  head.writeUInt16BE(records.length, 6)
+  head.writeUInt16BE(records.length + Number(isAlias), 6)
   head.writeUInt16BE(0, 8)
   head.writeUInt16BE(0, 10)
-  return Buffer.concat([head, ...records.map((record) => recordBytes(type, record))])
+  const owner = isAlias ? nameBytes(alias) : ASKED
+  return Buffer.concat([
+    head,
+    ...(isAlias ? [recordBytes(ASKED, 'CNAME', alias)] : []),
+    ...records.map((record) => recordBytes(owner, type, record)),
+  ])
 }
 
-function recordBytes(type: string, record: string): Buffer {
+function recordBytes(owner: Buffer, type: string, record: string): Buffer {
   const content = contentBytes(type, record)
-  const head = Buffer.alloc(12)
-  // A pointer to the name of the question, at byte 12 of the packet.
-  head.writeUInt16BE(0xc00c, 0)
-  head.writeUInt16BE(TYPES[type] ?? 0, 2)
-  head.writeUInt16BE(1, 4)
-  head.writeUInt32BE(60, 6)
-  head.writeUInt16BE(content.length, 10)
-  return Buffer.concat([head, content])
+  const head = Buffer.alloc(10)
+  head.writeUInt16BE(TYPES[type] ?? 0, 0)
+  head.writeUInt16BE(1, 2)
+  head.writeUInt32BE(60, 4)
+  head.writeUInt16BE(content.length, 8)
+  return Buffer.concat([owner, head, content])
 }
 
 function contentBytes(type: string, record: string): Buffer {
