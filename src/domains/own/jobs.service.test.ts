@@ -152,6 +152,26 @@ test('a domain that the operator has suspended is neither deleted by its key nor
   const other = await addOwnDomain(deps, { id: 'key_2', maxDomains: 1 }, domain.name)
   fixture.publish(other)
   const verified = verifyOwnDomain(deps, other.id, { keyId: 'key_2', client: undefined })
-  await expect(verified).rejects.toMatchObject({ code: 'domain_held' })
+  await expect(verified).rejects.toMatchObject({
+    ...{ code: 'domain_held', message: 'The operator has suspended corp.test.' },
+  })
   expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
+})
+
+test('a domain whose holder was checked while another looked for records stays theirs', async () => {
+  const { deps } = fixture
+  const other = await addOwnDomain(deps, { id: 'key_2', maxDomains: 1 }, domain.name)
+  fixture.publish(other)
+  const slow: typeof deps.ownDomainDns = async (name) => {
+    const found = await deps.ownDomainDns(name)
+    // The holder brings its record back.
+    fixture.publish(domain)
+    fixture.pass(1)
+    await verifyOwnDomain(deps, domain.id, { keyId, client: undefined })
+    return found
+  }
+  const caller = { keyId: 'key_2', client: undefined }
+  const verified = verifyOwnDomain({ ...deps, ownDomainDns: slow }, other.id, caller)
+  await expect(verified).rejects.toMatchObject({ code: 'domain_held' })
+  expect(await stateOf(domain)).toEqual(['active', undefined])
 })

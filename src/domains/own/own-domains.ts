@@ -76,7 +76,7 @@ export async function verifyOwnDomain(
 ): Promise<OwnDomain> {
   const claim = await findOwnDomain(deps, id, keyId)
   if (client !== undefined) await takeRate(deps, 'verifyDomain', keyId)
-  // Before the look-up: who becomes the holder during it was not looked for.
+  // Before the look-up: a key that becomes the holder, or is checked, during it was not looked for.
   const holder = await deps.store.findDomainHolder(claim.name)
   const found = await deps.ownDomainDns(claim.name)
   const record = recordOf(claim, found)
@@ -100,9 +100,9 @@ async function activate(
   const theirs = holder && recordOf(holder, found)
   if (theirs === 'found') throw held(name)
   if (theirs === 'unknown') throw dnsFailed(found)
-  const replaces = holder?.id
-  const { outcome, ended } = await store.activateOwnDomain({ id, keyId, now: now(), replaces })
-  if (outcome === 'held') throw held(name)
+  const activation = { id, keyId, now: now(), replaces: holder }
+  const { outcome, ended } = await store.activateOwnDomain(activation)
+  if (outcome === 'held') throw held(name, holder)
   if (outcome === 'reserved') throw reserved(name)
   wakeAll(bus, ended)
   log.info({ domain: name, keyId, former: holder?.keyId }, 'domain of a key verified')
@@ -198,7 +198,7 @@ export async function deleteOwnDomain(
 ): Promise<OwnDomain> {
   const domain = await findOwnDomain({ store }, id, keyId)
   if (keyId !== undefined && domain.reason === 'suspended_by_operator') {
-    throw new Problem('not_allowed', `The operator has suspended ${domain.name}.`)
+    throw new Problem('not_allowed', suspendedText(domain.name))
   }
   wakeAll(bus, required(await store.deleteOwnDomain(id, keyId, now())))
   log.info({ domain: domain.name, keyId: domain.keyId }, 'domain of a key deleted')
@@ -231,7 +231,12 @@ function reserved(name: string): Problem {
   )
 }
 
-function held(name: string): Problem {
+const suspendedText = (name: string) => `The operator has suspended ${name}.`
+
+function held(name: string, holder?: OwnDomain): Problem {
+  if (holder?.reason === 'suspended_by_operator') {
+    return new Problem('domain_held', suspendedText(name))
+  }
   const text = `Another key holds ${name}, and its record is still there. Remove that record first.`
   return new Problem('domain_held', text)
 }

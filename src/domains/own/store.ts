@@ -102,7 +102,8 @@ export const ownDomainTransactions = {
 
   /**
    * Makes a verified claim the holder of its name. `replaces`: the claim whose record was just found missing; it loses the domain
-   * with all sessions and mail, and is pending again. A claim that is not pending stays as it is.
+   * with all sessions and mail, and is pending again, unless its record was found since it was read. A claim that is not pending
+   * stays as it is.
    */
   *activateOwnDomain({
     id,
@@ -113,7 +114,7 @@ export const ownDomainTransactions = {
     id: string
     keyId: string
     now: Date
-    replaces?: string | undefined
+    replaces?: Pick<OwnDomain, 'id' | 'checkedAt'> | undefined
   }): Operation<Activation> {
     const claim = yield* lockClaim(id, keyId)
     if (!claim) return { outcome: 'not_found', ended: [] }
@@ -121,8 +122,8 @@ export const ownDomainTransactions = {
     const { name, catchAll } = claim
     if (yield* isReserved(name)) return { outcome: 'reserved', ended: [] }
     const [holder] = yield* ownDomains(`${HOLDER} for no key update`, [name])
-    const isTaken = holder && (holder.id !== replaces || holder.reason === 'suspended_by_operator')
-    if (isTaken) return { outcome: 'held', ended: [] }
+    const mayReplace = holder?.id === replaces?.id && !isFoundSince(holder, replaces)
+    if (holder && (!mayReplace || isBanned(holder))) return { outcome: 'held', ended: [] }
     // The name is unique: of concurrent transactions without a holder, one inserts it.
     const owned = yield* query(
       holder
@@ -200,6 +201,17 @@ export const ownDomainTransactions = {
     ])
     return yield* endOwnSessions(claim.name, now)
   },
+}
+
+const isBanned = ({ state, reason }: OwnDomain) =>
+  state === 'suspended' && reason === 'suspended_by_operator'
+
+function isFoundSince(
+  now: OwnDomain | undefined,
+  before: Pick<OwnDomain, 'checkedAt'> | undefined,
+): boolean {
+  const isChecked = now?.checkedAt?.getTime() !== before?.checkedAt?.getTime()
+  return isChecked && !now?.missingSince
 }
 
 const HOLDER = `where name = $1 and state <> 'pending'`

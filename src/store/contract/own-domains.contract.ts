@@ -163,6 +163,20 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       expect(await holder()).toBe('k1')
     })
 
+    test('is not taken over if its record was found since it was read', async () => {
+      for (const key of ['k1', 'k2']) await claim(key)
+      await activate('k1')
+      const { store, other } = shared.fixture
+      const replaces = await other.findOwnDomain('dom_k1_own.test')
+      const takeOver = () =>
+        store.activateOwnDomain({ id: 'dom_k2_own.test', keyId: 'k2', now: at(2), replaces })
+      await other.changeOwnDomain('dom_k1_own.test', { checkedAt: at(1) })
+      expect(await takeOver()).toStrictEqual({ outcome: 'held', ended: [] })
+      expect(await holder()).toBe('k1')
+      await other.changeOwnDomain('dom_k1_own.test', { checkedAt: at(1), missingSince: at(1) })
+      expect((await takeOver()).outcome).toBe('active')
+    })
+
     test('is deleted with its domain, which then is free for all', async () => {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')

@@ -25,6 +25,10 @@ const LIMITS = {
 
 export const claimId = (keyId: string, name = 'own.test') => `dom_${keyId}_${name}`
 
+function claimOf(keyId: string, name: string) {
+  return { id: claimId(keyId, name), keyId, name: host(name), token: `token of ${keyId}` }
+}
+
 /** A store for each test, and what keys do with domains of their own. */
 export function ownFixture(open: () => Promise<OpenMailStore>) {
   const shared = {} as { fixture: Fixture }
@@ -35,15 +39,12 @@ export function ownFixture(open: () => Promise<OpenMailStore>) {
   let tokens = 0
 
   const claim = (keyId: string, name = 'own.test', { max = 5, createdAt = START } = {}) =>
-    shared.fixture.store.addOwnDomain(
-      {
-        ...{ id: claimId(keyId, name), keyId, name: host(name) },
-        ...{ token: `token of ${keyId}`, createdAt },
-      },
-      max,
-    )
-  const activate = (keyId: string, { replaces, name, now = START }: Partial<Activated> = {}) =>
-    shared.fixture.store.activateOwnDomain({ id: claimId(keyId, name), keyId, now, replaces })
+    shared.fixture.store.addOwnDomain({ ...claimOf(keyId, name), createdAt }, max)
+  const activate = async (keyId: string, { replaces = '', name, now = START }: Activated = {}) => {
+    const { store } = shared.fixture
+    const claimed = { id: claimId(keyId, name), keyId, now }
+    return store.activateOwnDomain({ ...claimed, replaces: await store.findOwnDomain(replaces) })
+  }
 
   /** As at RCPT, on the other node. */
   const rcpt = async (text: string, now = START, others: Recipient[] = []) => {
@@ -71,8 +72,8 @@ export function ownFixture(open: () => Promise<OpenMailStore>) {
       await claim(keyId, name)
       expect((await activate(keyId, { name })).outcome).toBe('active')
     },
-    takeOver: (keyId: string, from: string, now = START) =>
-      activate(keyId, { replaces: claimId(from), now }),
+    takeOver: (to: string, from: string, now = START) =>
+      activate(to, { replaces: claimId(from), now }),
     send: async (to: string[], subject: string, more: Partial<NewMail> = {}) =>
       shared.fixture.store.addMail(newMail(await accept(...to), { head: head(subject), ...more })),
     create(
@@ -106,7 +107,7 @@ function scopeOf(keyId: string, to: string | undefined, now = START) {
 }
 
 interface Activated {
-  replaces: string
-  name: string
-  now: Date
+  replaces?: string
+  name?: string
+  now?: Date
 }
