@@ -124,6 +124,21 @@ test('a check that began before the operator suspended the domain does not resum
   expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
 })
 
+test('a domain that the operator suspends while its key deletes it is not deleted', async () => {
+  const { deps } = fixture
+  const findOwnDomain: typeof deps.store.findOwnDomain = async (...args) => {
+    const found = await deps.store.findOwnDomain(...args)
+    await suspendOwnDomain(deps, domain.id)
+    return found
+  }
+  const deleted = deleteOwnDomain(
+    { ...deps, store: { ...deps.store, findOwnDomain } },
+    ...([domain.id, keyId] as const),
+  )
+  await expect(deleted).rejects.toMatchObject({ code: 'not_allowed' })
+  expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
+})
+
 test('a key that became the holder while another looked for records keeps the domain', async () => {
   const { deps } = fixture
   const [first, second] = await Promise.all(

@@ -190,17 +190,15 @@ export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnD
   return required(await recordCheck(deps, id))
 }
 
-/** A key cannot delete one that the operator has suspended: it could claim it again. */
 export async function deleteOwnDomain(
   { store, bus, now, log }: Pick<OwnDomainDeps, 'store' | 'bus' | 'now' | 'log'>,
   id: string,
   keyId?: string,
 ): Promise<OwnDomain> {
   const domain = await findOwnDomain({ store }, id, keyId)
-  if (keyId !== undefined && domain.reason === 'suspended_by_operator') {
-    throw new Problem('not_allowed', suspendedText(domain.name))
-  }
-  wakeAll(bus, required(await store.deleteOwnDomain(id, keyId, now())))
+  const ended = required(await store.deleteOwnDomain(id, keyId, now()))
+  if (ended === 'suspended') throw new Problem('not_allowed', suspendedText(domain.name))
+  wakeAll(bus, ended)
   log.info({ domain: domain.name, keyId: domain.keyId }, 'domain of a key deleted')
   return domain
 }

@@ -185,14 +185,18 @@ export const ownDomainTransactions = {
     return row && ownDomainOf(row)
   },
 
-  /** Undefined if it does not exist, or is not that key's. The addresses stay in the ledger. */
+  /**
+   * Undefined if it does not exist, or is not that key's. A key cannot delete one that the operator has suspended: it could claim it
+   * again. The addresses stay in the ledger.
+   */
   *deleteOwnDomain(
     id: string,
     keyId: string | undefined,
     now: Date,
-  ): Operation<EndedSession[] | undefined> {
+  ): Operation<EndedSession[] | 'suspended' | undefined> {
     const claim = yield* lockClaim(id, keyId)
     if (!claim) return undefined
+    if (keyId !== undefined && isBanned(claim)) return 'suspended'
     yield* query('delete from mail.own_domain where id = $1', [id])
     if (claim.state === 'pending') return []
     yield* query('delete from mail.mail_domain where name = $1 and owner = $2', [

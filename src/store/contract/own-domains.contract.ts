@@ -177,6 +177,17 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       expect((await takeOver()).outcome).toBe('active')
     })
 
+    test('that the operator has suspended is neither deleted by its key nor taken over', async () => {
+      for (const key of ['k1', 'k2']) await claim(key)
+      await activate('k1')
+      const { store, other } = shared.fixture
+      const suspended = { state: 'suspended', reason: 'suspended_by_operator' } as const
+      await other.changeOwnDomain('dom_k1_own.test', suspended)
+      expect(await store.deleteOwnDomain('dom_k1_own.test', 'k1', START)).toBe('suspended')
+      expect((await activate('k2', { replaces: claimId('k1') })).outcome).toBe('held')
+      expect(await holder()).toBe('k1')
+    })
+
     test('is deleted with its domain, which then is free for all', async () => {
       for (const key of ['k1', 'k2']) await claim(key)
       await activate('k1')

@@ -125,7 +125,8 @@ export function ownSessionsContract(open: () => Promise<OpenMailStore>): void {
     'a take-over': () => takeOver('k2', 'k1', at(1_000)),
     'a deletion': async () => {
       const ended = await shared.fixture.store.deleteOwnDomain(claimId('k1'), 'k1', at(1_000))
-      return { outcome: 'deleted', ended: ended ?? [] }
+      expect.assert(Array.isArray(ended))
+      return { outcome: 'deleted', ended }
     },
   }
 
