@@ -190,3 +190,16 @@ test('a domain whose holder was checked while another looked for records stays t
   await expect(verified).rejects.toMatchObject({ code: 'domain_held' })
   expect(await stateOf(domain)).toEqual(['active', undefined])
 })
+
+test('a check of a domain that was taken over meanwhile leaves the claim alone', async () => {
+  const { deps } = fixture
+  const other = await addOwnDomain(deps, { id: 'key_2', maxDomains: 1 }, domain.name)
+  fixture.publish(other)
+  await verifyOwnDomain(deps, other.id, { keyId: 'key_2', client: undefined })
+  fixture.logged.length = 0
+  await recordCheck(deps, domain.id, 'missing')
+  expect(await fixture.mail.store.findOwnDomain(domain.id)).toMatchObject({
+    ...{ state: 'pending', reason: 'taken_over', missingSince: undefined },
+  })
+  expect(fixture.logged).toEqual([])
+})

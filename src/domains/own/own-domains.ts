@@ -117,7 +117,7 @@ export async function recordCheck(
 ): Promise<OwnDomain | undefined> {
   // Read again: looking for the record takes seconds.
   const domain = await store.findOwnDomain(id)
-  if (!domain) return undefined
+  if (!domain || domain.state === 'pending') return domain
   const lapse = lapseOf(await shop.readKey(domain.keyId, now()), now())
   const next = afterCheck(domain, { record, lapse }, now())
   const { state, reason, checkedAt, missingSince, lapsedSince } = next
