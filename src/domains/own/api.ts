@@ -42,6 +42,12 @@ const keyed = (authenticate: typeof authenticateSessionHolder) =>
       authenticate(deps, callerOf(deps, request)),
   }) as const
 
+/** If they are off, those that keys have stay theirs, and none is added. */
+function requireOwnDomains({ ownDomains }: OwnDomainRouteDeps): void {
+  if (ownDomains) return
+  throw new Problem('not_allowed', 'Domains of key holders are disabled on this server.')
+}
+
 const ofOne = {
   ...keyed(authenticateSessionHolder),
   input: idInput,
@@ -94,9 +100,7 @@ export const ownDomainRoutes = [
       'domain_limit',
     ],
     async handle({ domain }, deps: OwnDomainRouteDeps, request) {
-      if (!deps.ownDomains) {
-        throw new Problem('not_allowed', 'Domains of key holders are disabled on this server.')
-      }
+      requireOwnDomains(deps)
       const added = await addOwnDomain(deps, authenticatedKey(request), domain)
       return success(holderJson(added, deps.hostname))
     },
@@ -115,12 +119,12 @@ export const ownDomainRoutes = [
       warnings: Type.Array(warningSchema),
     }),
     problems: ['invalid_key'],
-    async handle(_input, { store, hostname, now }: OwnDomainRouteDeps, request) {
+    async handle(_input, { store, hostname, now, ownDomains }: OwnDomainRouteDeps, request) {
       const key = authenticatedKey(request)
       const domains = await store.listOwnDomains(key.id)
       return success({
         domains: domains.map((domain) => holderJson(domain, hostname)),
-        limit: key.maxDomains,
+        limit: ownDomains ? key.maxDomains : 0,
         warnings: domainWarnings(domains, key, now()).map(warningJson),
       })
     },
@@ -176,6 +180,8 @@ export const ownDomainRoutes = [
     ],
     async handle({ id }, deps: OwnDomainRouteDeps, request) {
       const caller = { keyId: authenticatedKey(request).id, client: request.client }
+      const { state } = await findOwnDomain(deps, id, caller.keyId)
+      if (state === 'pending') requireOwnDomains(deps)
       return found(await verifyOwnDomain(deps, id, caller), deps)
     },
   }),
