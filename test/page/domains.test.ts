@@ -169,3 +169,23 @@ test('domains stay on the page after the operator has turned them off, but none 
   await page.getByText('Not verified').waitFor()
   expect(await page.getByLabel('Domain', { exact: true }).count()).toBe(0)
 })
+
+test('a domain that the operator has suspended can be neither verified nor deleted', async () => {
+  const key = await ring.issue({ domains: 1 })
+  const { headers } = key
+  const body = new URLSearchParams({ domain: 'suspended.test' })
+  await request(`${app().url}/domains`, { method: 'POST', headers, body })
+  const page = await visit('/key', { viewport: PHONE })
+  await page.route('**/domains', async (route) => {
+    const list = await (await route.fetch()).json()
+    const suspended = { state: 'suspended', reason: 'suspended_by_operator' }
+    await route.fulfill({ json: { ...list, domains: [{ ...list.domains[0], ...suspended }] } })
+  })
+  await enterKey(page, key.secret)
+  const section = page.getByRole('region', { name: 'Your domains' })
+  await section.getByText('The operator has suspended this domain').waitFor()
+  const buttons = await section.locator('.key-entry').getByRole('button').allTextContents()
+  expect(buttons).toContain('Turn catch-all off')
+  expect(buttons).not.toContain('Verify now')
+  expect(buttons).not.toContain('Delete domain')
+})

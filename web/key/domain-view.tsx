@@ -131,9 +131,10 @@ function actionsOf(domain: OwnDomain, reload: () => Promise<void>): ActionView[]
       return ''
     },
   }
+  const isBanned = domain.reason === 'suspended_by_operator'
   return [
-    ...(domain.reason === 'suspended_by_operator' ? [] : [verify]),
+    ...(isBanned ? [] : [verify]),
     ...(state === 'pending' ? [] : [toggle]),
-    remove,
+    ...(isBanned ? [] : [remove]),
   ]
 }
