@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Log } from './base/log/log.ts'
-import { hasErrorCode, OperatorError, Problem } from './base/problem.ts'
+import { OperatorError } from './base/problem.ts'
 import { loadSettings } from './base/settings/settings.ts'
 import { requireTrusted } from './base/settings/trusted-file.ts'
 import { printableLines } from './base/text.ts'
 import { localEndpoints } from './cli/banner.ts'
 import { type CliContext, run } from './cli/commands.ts'
+import { operatorMessage } from './cli/error-message.ts'
 import { type Config, readConfig } from './runtime/config.ts'
 import {
   OPERATOR_MAIL_MS,
@@ -95,22 +96,12 @@ function readManifest(file: URL): { version: string; private?: boolean } {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
-/** The message of an error that the operator can fix; undefined for others, which are printed with a stack trace. */
-function userMessage(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  if (hasErrorCode(error, 'EADDRINUSE'))
-    return `${error.message}. Set MAYFLY_HTTP_PORT or MAYFLY_SMTP_PORT to a free port.`
-  // A folder, file or host that cannot be used: the message names it.
-  if ('syscall' in error || hasErrorCode(error, 'SQLITE_CANTOPEN')) return error.message
-  return error instanceof OperatorError || error instanceof Problem ? error.message : undefined
-}
-
 // No other user may read mail, token hashes or our private key, whoever created the directory.
 process.umask(0o077)
 try {
   process.exitCode = await run(process.argv.slice(2), cliContext())
 } catch (error) {
-  const message = userMessage(error)
+  const message = operatorMessage(error)
   if (message === undefined) throw error
   process.stderr.write(`${printableLines(message)}\n`)
   process.exitCode = 1

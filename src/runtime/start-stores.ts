@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import { createDataDirectory } from '../base/data-directory.ts'
+import { operatorError } from '../base/fault.ts'
 import type { Log } from '../base/log/log.ts'
 import { lockFolder } from '../store/sqlite/files.ts'
 import type { Config } from './config.ts'
@@ -28,7 +30,11 @@ export function neededThreads(config: Config) {
 export async function startStores(config: Config, { versions, now, log, died, closers }: Starting) {
   const folder = storeFolder(config)
   const { mailMaxBytes: maxBytes, smtp, http } = config
-  if (folder !== undefined) closers.push(lockFolder(folder))
+  if (folder !== undefined) {
+    const fault = createDataDirectory(folder)
+    if (fault) throw operatorError('MAYFLY_DATA', fault)
+    closers.push(lockFolder(folder))
+  }
   const start = async (callers: number, setup: WriterKind) => {
     if (folder === undefined) return NO_WRITER
     const { thread, ports } = await startWriter(callers, { folder, ...setup }, died)

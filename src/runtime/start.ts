@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
+import { certificateFault } from '../base/certificate-files.ts'
+import { operatorError } from '../base/fault.ts'
 import type { Log } from '../base/log/log.ts'
 import { freePort, listenHost } from '../base/network.ts'
 import { makeWaiterCounts } from '../bus/memory.ts'
@@ -56,6 +60,7 @@ export interface StartOptions {
 
 /** Starts everything, from the files outwards. If a step fails, the previous ones are stopped again. */
 export async function startService(config: Config, options: StartOptions): Promise<Service> {
+  requireCertificate(config)
   const closers: Closer[] = []
   try {
     const { drain, ...parts } = await startParts(config, { ...options, closers })
@@ -169,6 +174,18 @@ async function startParts(
     await Promise.all(drained)
   }
   return { httpPort, smtpPort, listDomains: store.listDomains, drain }
+}
+
+/** Before anything is started: a thread could not say what to do. */
+function requireCertificate({ smtp, data }: Config): void {
+  const own = join(data, 'smtp-tls.pem')
+  const isOwn = smtp.tlsCert === ''
+  const files = isOwn ? { cert: own, key: own } : { cert: smtp.tlsCert, key: smtp.tlsKey }
+  const fault = isOwn && !existsSync(own) ? undefined : certificateFault(files)
+  if (!fault) return
+  const fix = isOwn ? 'Delete it: a new one is created at the next start' : fault.fix
+  const where = isOwn ? 'MAYFLY_DATA' : 'MAYFLY_SMTP_TLS_CERT and MAYFLY_SMTP_TLS_KEY'
+  throw operatorError(where, { seen: fault.seen, fix })
 }
 
 interface Job {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { XStatic } from 'typebox/schema'
+import { readIfExists } from './settings.ts'
 
 export const TEXT = { type: 'string', minLength: 1 } as const
 
@@ -16,7 +16,9 @@ export function readList<const S extends object>(
   noun: string,
   schema: S,
 ): XStatic<S>[] {
-  const list = parseJson(readFileSync(path, 'utf8'))
+  const text = readIfExists(path)
+  if (text === undefined) throw new Error(`file ${path} does not exist`)
+  const list = parseJson(text)
   if (!Array.isArray(list)) throw new Error(`the file must contain a JSON list of ${noun}s`)
   // Loaded only if there is a file: it would slow every start by about 100 ms.
   const { schemaErrors }: typeof import('./schema-errors.ts') = load('./schema-errors.ts')

@@ -215,7 +215,12 @@ export function readIfExists(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT')) return undefined
-    throw error
+    if (!hasErrorCode(error, 'EACCES')) throw error
+    const user = process.getuid?.()
+    throw new Error(
+      `user ${user} may not read ${path}: give it to the user of the service (chown ${user} ${path})`,
+      { cause: error },
+    )
   }
 }
 

@@ -7,6 +7,7 @@ export type Db = Database.Database
 
 export const MAIL_FILE = 'mail.db'
 export const SHOP_FILE = 'shop.db'
+const LOCK_FILE = 'lock.db'
 
 const LOCK_MS = 10_000
 // Each thread has connections of its own, and the pages are in the page cache of the system as well. The default of better-sqlite3
@@ -81,11 +82,15 @@ export function lockFolder(
   inUse = (options: ErrorOptions): Error => new FolderInUse(folder, options),
 ): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const db = new Database(join(folder, 'lock.db'), { timeout: 0 })
+  const db = new Database(join(folder, LOCK_FILE), { timeout: 0 })
   try {
     db.exec('begin exclusive')
   } catch (cause) {
     db.close()
+    if (isCorruption(cause))
+      throw new OperatorError(`${join(folder, LOCK_FILE)} is damaged. Delete it: it is empty.`, {
+        cause,
+      })
     throw hasErrorCode(cause, 'SQLITE_BUSY') ? inUse({ cause }) : cause
   }
   return () => db.close()
