@@ -114,7 +114,9 @@ describe('the service refuses to start, with a clear line', () => {
   test('when PostgreSQL is unreachable, without printing its password', async () => {
     const env = { MAYFLY_STORE: 'postgres://mayfly:canary@127.0.0.1:1/mayfly' }
     await expect(serve({ env })).rejects.toSatisfy(({ message }: Error) => {
-      expect(message).toMatch(/at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\n$/)
+      expect(message).toMatch(
+        /at once:\nPostgreSQL cannot be reached: [^\n]*127\.0\.0\.1:1\. Start PostgreSQL[^\n]*\n$/,
+      )
       return !message.includes('canary')
     })
   })

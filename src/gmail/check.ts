@@ -19,7 +19,19 @@ export const accountCheck = {
     if (result.ok) return ok('logged in')
     return failure(
       result.reason,
-      `Correct its password or token in the file named by MAYFLY_GMAIL_ACCOUNTS_FILE (docs/gmail.md), then: mayfly account test ${email}`,
+      `${fixOf(result.reason, account)}, then: mayfly account test ${email}`,
     )
   },
+}
+
+const IN_FILE = 'in the file named by MAYFLY_GMAIL_ACCOUNTS_FILE (docs/gmail.md)'
+
+function fixOf(reason: string, { host, port }: AccountSetting): string {
+  if (/app password/.test(reason))
+    return `Create an app password in the Google account, and set it ${IN_FILE}`
+  if (/certificate/.test(reason))
+    return `Use the name of the certificate of ${host} as host ${IN_FILE}`
+  if (/cannot be reached|does not speak TLS|connection closed/.test(reason))
+    return `Correct host and port ${IN_FILE}, or allow outgoing connections to ${host} port ${port} in the firewall`
+  return `Correct its password or token ${IN_FILE}`
 }

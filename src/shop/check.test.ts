@@ -7,7 +7,8 @@ describe('payments', () => {
     provider: 'stripe',
     isTestMode: false,
     baseUrl: 'https://box.example.org',
-    endpoints: [{ url, enabled: true }],
+    endpoints: [{ url, enabled: true, missing: [] }],
+    areSecretsValid: true,
   } as const
   for (const [name, changed, status] of [
     ['manual', { provider: 'manual' }, 'ok'],
@@ -15,8 +16,18 @@ describe('payments', () => {
     ['Stripe', {}, 'ok'],
     ['Stripe in test mode', { isTestMode: true }, 'warning'],
     ['no endpoint', { endpoints: [] }, 'failure'],
-    ['an endpoint elsewhere', { endpoints: [{ url: `${url}s`, enabled: true }] }, 'failure'],
-    ['a disabled endpoint', { endpoints: [{ url, enabled: false }] }, 'failure'],
+    [
+      'an endpoint elsewhere',
+      { endpoints: [{ url: `${url}s`, enabled: true, missing: [] }] },
+      'failure',
+    ],
+    ['a disabled endpoint', { endpoints: [{ url, enabled: false, missing: [] }] }, 'failure'],
+    [
+      'an endpoint without refunds',
+      { endpoints: [{ url, enabled: true, missing: ['charge.refunded'] }] },
+      'warning',
+    ],
+    ['a secret of something else', { areSecretsValid: false }, 'failure'],
     ['an invalid key', { endpoints: { error: 'StripeAuthenticationError' } }, 'failure'],
     ['a key that may not list them', { endpoints: { error: 'permission' } }, 'warning'],
   ] as const) {

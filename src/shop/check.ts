@@ -3,7 +3,7 @@ import { isTestSecret } from './rules.ts'
 
 export interface PaymentOptions {
   provider: PaymentFacts['provider']
-  stripe: { secretKey: string; apiUrl: string }
+  stripe: { secretKey: string; apiUrl: string; webhookSecrets: readonly string[] }
 }
 
 interface Facts {
@@ -14,7 +14,10 @@ interface Facts {
 export const paymentCheck = {
   name: 'payments',
   async run({ settings: { payments, http } }: Facts) {
-    return evaluatePayments({ ...(await inspectPayments(payments)), baseUrl: http.baseUrl })
+    const { webhookSecrets } = payments.stripe
+    const areSecretsValid = webhookSecrets.every((secret) => secret.startsWith('whsec_'))
+    const facts = { ...(await inspectPayments(payments)), areSecretsValid }
+    return evaluatePayments({ ...facts, baseUrl: http.baseUrl })
   },
 }
 
@@ -25,7 +28,11 @@ async function inspectPayments({ provider, stripe }: PaymentOptions) {
   try {
     const { openStripeClient } = await import('./pay/stripe-client.ts')
     const { data } = await openStripeClient(stripe).webhookEndpoints.list({ limit: 100 })
-    const endpoints = data.map(({ url, status }) => ({ url, enabled: status === 'enabled' }))
+    const { EVENT_TYPES } = await import('./pay/stripe-events.ts')
+    const endpoints = data.map(({ url, status, enabled_events: sent = ['*'] }) => {
+      const missing = sent.includes('*') ? [] : EVENT_TYPES.filter((type) => !sent.includes(type))
+      return { url, enabled: status === 'enabled', missing }
+    })
     return { provider, isTestMode, endpoints }
   } catch (error) {
     // The message may quote the key.
@@ -40,7 +47,16 @@ interface PaymentFacts {
   isTestMode: boolean
   baseUrl: string
   /** The webhook endpoints of the Stripe account, or why they could not be listed. */
-  endpoints: readonly { url: string; enabled: boolean }[] | { error: string }
+  endpoints: readonly StripeEndpoint[] | { error: string }
+  /** Whether each secret looks like one of a webhook endpoint. */
+  areSecretsValid: boolean
+}
+
+interface StripeEndpoint {
+  url: string
+  enabled: boolean
+  /** Types of events that we need and Stripe does not send there. */
+  missing: readonly string[]
 }
 
 export function evaluatePayments(facts: PaymentFacts): CheckResult {
@@ -57,8 +73,17 @@ export function evaluatePayments(facts: PaymentFacts): CheckResult {
     return warning(`Stripe: the webhook endpoints cannot be listed (${endpoints.error})`, fix)
   }
   const create = `Create or enable ${url} in the Stripe dashboard (docs/stripe.md), and set MAYFLY_STRIPE_WEBHOOK_SECRET`
-  const hasOurs = endpoints.some((endpoint) => endpoint.url === url && endpoint.enabled)
-  if (!hasOurs) return failure('Stripe has no enabled webhook endpoint for this service', create)
+  const ours = endpoints.find((endpoint) => endpoint.url === url && endpoint.enabled)
+  if (!ours) return failure('Stripe has no enabled webhook endpoint for this service', create)
+  const missing = ours.missing.join(', ')
+  const add = `Add these events to the endpoint ${url} in the Stripe dashboard (docs/stripe.md): ${missing}`
+  if (missing !== '') return warning(`Stripe does not send ${missing}`, add)
+  const secret = `Set MAYFLY_STRIPE_WEBHOOK_SECRET to the signing secret of the endpoint ${url}, which starts with whsec_`
+  if (!facts.areSecretsValid)
+    return failure(
+      'MAYFLY_STRIPE_WEBHOOK_SECRET is not a signing secret: no event is accepted',
+      secret,
+    )
   const live = 'For real payments set MAYFLY_STRIPE_SECRET_KEY to the live key'
   if (isTestMode) return warning('Stripe in test mode: payments are not real', live)
   return ok(`Stripe, webhook ${url}`)

@@ -1,6 +1,7 @@
 import { StoreUnavailable, toError } from '../../../base/problem.ts'
 import { openConnections } from './connections.ts'
 import { NotDurable } from './durability.ts'
+import { connectionFault } from './errors.ts'
 
 interface Row {
   version: string
@@ -8,10 +9,12 @@ interface Row {
   used: number
   most: string
   required: string
+  standby: boolean
+  readonly: string
   at: number
 }
 
-/** What `mayfly doctor` judges. Rejects if PostgreSQL cannot be reached. */
+/** What `mayfly doctor` judges. */
 export async function inspectPostgres(url: string) {
   const db = openConnections({ url, connections: 1 })
   try {
@@ -23,6 +26,8 @@ export async function inspectPostgres(url: string) {
          (select sum(numbackends) from pg_stat_database) as used,
          current_setting('max_connections') as most,
          current_setting('synchronous_standby_names') as required,
+         pg_is_in_recovery() as standby,
+         current_setting('transaction_read_only') as readonly,
          extract(epoch from clock_timestamp())::double precision * 1000 as at`,
     )
     const answered = Date.now()
@@ -38,12 +43,18 @@ export async function inspectPostgres(url: string) {
       requiredStandbys: row.required,
       standbys,
       offsetMs: Number(row.at) - (asked + answered) / 2,
+      readOnly: readOnlyReason(row),
     }
   } catch (error) {
     const cause = error instanceof StoreUnavailable ? toError(error.cause) : toError(error)
     if (cause instanceof NotDurable) return { durabilityFault: cause.message }
-    throw cause
+    return { fault: connectionFault(cause) }
   } finally {
     await db.close()
   }
+}
+
+function readOnlyReason({ standby, readonly }: Row): 'standby' | 'setting' | undefined {
+  if (standby) return 'standby'
+  return readonly === 'on' ? 'setting' : undefined
 }

@@ -8,7 +8,7 @@ import {
   openConnections,
 } from './connections.ts'
 import { NotDurable } from './durability.ts'
-import { DatabaseFault, isUnavailable } from './errors.ts'
+import { connectionFault, DatabaseFault } from './errors.ts'
 
 const OLDEST = 150_000
 
@@ -36,9 +36,8 @@ function asUnfit(error: unknown): unknown {
     if (cause instanceof NotDurable) {
       return new UnfitServer(`This PostgreSQL cannot be used: ${cause.message}.`, { cause: error })
     }
-    const answered = 'severity' in cause && !isUnavailable(cause)
-    const what = answered ? 'refuses us' : 'cannot be reached'
-    return new UnfitServer(`PostgreSQL ${what}: ${cause.message}`, { cause: error })
+    const { seen, fix } = connectionFault(cause)
+    return new UnfitServer(`${seen}. ${fix}`, { cause: error })
   }
   if (error instanceof DatabaseFault) {
     return new UnfitServer(`PostgreSQL refuses us: ${error.message}`, { cause: error })
