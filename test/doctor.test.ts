@@ -21,6 +21,7 @@ import {
   BROKEN,
   DOMAIN_FAULTS,
   FAULTY,
+  FAULTY_POLICIES,
   HOST_FAULTS,
   RIGHT,
   WILD,
@@ -39,9 +40,12 @@ beforeAll(async () => {
   const policies = [RIGHT, ...FAULTY].filter((domain) => domain !== 'no-policy.test')
   fixture = await startCheckedApp({
     domains: [RIGHT, BROKEN, WILD, ...FAULTY.filter((name) => name !== 'unknown.test')],
-    policies: Object.fromEntries(
-      policies.map((name) => [`mta-sts.${name}`, name === 'old-sts.test' ? 'old.test' : HOST]),
-    ),
+    policies: {
+      ...Object.fromEntries(
+        policies.map((name) => [`mta-sts.${name}`, name === 'old-sts.test' ? 'old.test' : HOST]),
+      ),
+      ...FAULTY_POLICIES,
+    },
     records: zone(),
     broken: BROKEN,
   })
@@ -56,7 +60,7 @@ test('with right zones nothing is wrong; the test mail is removed, also if its r
   const results = await check({}, LISTINGS)
   expect(wrong(results)).toEqual([])
   const skipped = results.filter(({ status }) => status === 'skipped').map(({ name }) => name)
-  expect(skipped).toEqual(['tlsa', 'postgres', 'redis', 'gmail'])
+  expect(skipped).toEqual(['relays', 'tlsa', 'mail-out', 'postgres', 'redis', 'gmail'])
   expect(results.find(({ name }) => name === 'delivery')?.seen).toContain('arrived')
   expectOnly(await check({ connectSmtp: fixture.replying(/^Subject:/m, 'no reply') }), [
     'failure',
@@ -125,9 +129,13 @@ describe('a fault of a domain', () => {
   test('the printed records, once published, satisfy every check', async () => {
     const fixes = wrong(results).flatMap(({ subject: domain = '', name, fix }) => {
       const [record] = /\S+\. 3600 IN .+/.exec(fix) ?? []
-      return record === undefined ? [] : [[domain, { [name]: record }] as const]
+      const isInstead = !fix.startsWith('Replace the CNAME') && !fix.startsWith('In the zone of')
+      const place = isInstead ? name : 'beside'
+      return record === undefined || /CNAME/.test(fix)
+        ? []
+        : [[domain, { [place]: record }] as const]
     })
-    expect(fixes.length).toBe(13)
+    expect(fixes.length).toBe(25)
     await fixture.dns.change(zone({}, Object.fromEntries(fixes)))
     expect(wrong(await check({ domains: fixes.map(([domain]) => domain) }))).toEqual([])
     await fixture.dns.change(zone())
@@ -135,18 +143,21 @@ describe('a fault of a domain', () => {
 })
 
 describe('a fault of the host', () => {
-  test('a TLSA record of the certificate is right; other keys and usages are reported', async () => {
+  test('a TLSA record of the certificate is right; other keys, usages and unsigned zones are reported', async () => {
     const pem = fixture.certificate.slice(fixture.certificate.indexOf('-----BEGIN CERT'))
     const key = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' })
     const right = tlsaRecord(HOST, hash('sha256', key))
     await fixture.dns.change(zone({ tlsa: right }))
-    const results = await check()
+    expectOnly(await check(), ['warning', 'tlsa', 'Sign the zone of mx.test with DNSSEC'])
+    const checkSigned = () =>
+      check({ dns: { ...fixture.context.dns, isTlsaSigned: async () => true } })
+    const results = await checkSigned()
     expect(wrong(results)).toEqual([])
     expect(results.find(({ name }) => name === 'tlsa')?.status).toBe('ok')
     await fixture.dns.change(zone({ tlsa: tlsaRecord(HOST, '00'.repeat(32)) }))
-    expectOnly(await check(), ['failure', 'tlsa', right])
+    expectOnly(await checkSigned(), ['failure', 'tlsa', right])
     await fixture.dns.change(zone({ tlsa: right.replace('3 1 1', '1 1 1') }))
-    expectOnly(await check(), ['warning', 'tlsa', `Replace it: ${right}`])
+    expectOnly(await checkSigned(), ['warning', 'tlsa', `Replace it: ${right}`])
   })
 
   for (const [name = '', record = '', instead = '', ...expected] of HOST_FAULTS) {
@@ -163,7 +174,7 @@ describe('a fault of the host', () => {
     await fixture.dns.change(zone({ address: six }))
     const results = await check({ ownAddresses: ['127.0.0.1', '::1'], isPrivateIp: () => false })
     await fixture.dns.change(zone())
-    expectOnly(results, ['warning', 'smtp-public', 'open port'])
+    expectOnly(results, ['warning', 'smtp-public', 'Set MAYFLY_HOST=::'])
   })
 
   const RENEW = 'certbot renew --cert-name mx.test'
@@ -171,8 +182,10 @@ describe('a fault of the host', () => {
   for (const [name, pem, status, fix] of [
     ['expired', certificateFor(HOST, years(-11)), 'failure', RENEW],
     ['expires soon', certificateFor(HOST, years(-9.98)), 'warning', RENEW],
-    ['of another name', certificateFor('old.test'), 'warning', 'certonly --standalone -d mx.test'],
-    ['not trusted', certificateFor(HOST), 'warning', 'TLS_CERT=/etc/mayfly/smtp-cert.pem'],
+    ['of another name', certificateFor('old.test'), 'failure', 'certonly --standalone -d mx.test'],
+    ['not valid yet', certificateFor(HOST, years(1)), 'failure', 'Check the clock'],
+    // The policy of the domain is enforced.
+    ['not trusted', certificateFor(HOST), 'failure', 'TLS_CERT=/etc/mayfly/smtp-cert.pem'],
   ] as const) {
     test(`a certificate that is ${name}: only certificate reports it`, async () => {
       const stopTrusting = trustCertificates(
@@ -198,6 +211,16 @@ describe('a fault of the mail port', () => {
     )
     const results = await withServer(other, checkPort)
     expectOnly(results, ['failure', 'smtp-public', `redirect to :${fixture.app.smtpPort}`])
+    const elsewhere = { ownAddresses: ['127.0.0.7'], publicPorts: fixture.context.publicPorts }
+    const [moved] = await withServer(other, (smtp) =>
+      fixture.checkOnly('smtp-public', {
+        ...elsewhere,
+        publicPorts: { ...elsewhere.publicPorts, smtp },
+      }),
+    )
+    expect(moved?.fix).toContain(
+      'correct the address of mx.test in DNS\nmx.test. 3600 IN A 127.0.0.7',
+    )
   })
 
   test('a block of this machine: only smtp reports it', () =>
@@ -253,6 +276,7 @@ describe('a fault of the mail port', () => {
         { timeoutMs: 15_000 },
       )
       expect(wrong(results).map(({ name }) => name)).toEqual(['address', 'mx'])
+      expect(wrong(results)[0]?.fix).toContain('MAYFLY_DNS')
     }
     silent.close()
   })
@@ -274,7 +298,8 @@ describe('a fault of the installation', () => {
     const list = JSON.stringify({ object: 'list', data: [], has_more: false })
     const api = createServer((_request, response) => response.end(list))
     const results = await withServer(api, (port) => {
-      const stripe = { secretKey: 'sk_live_1', apiUrl: `http://127.0.0.1:${port}` }
+      const secrets = { secretKey: 'sk_live_1', webhookSecrets: ['whsec_1'] }
+      const stripe = { ...secrets, apiUrl: `http://127.0.0.1:${port}` }
       return check(set({ payments: { provider: 'stripe', stripe } }))
     })
     expectOnly(results, ['failure', 'payments', `${settings.http.baseUrl}/api/stripe/webhook`])

@@ -1,3 +1,4 @@
+import { toError } from './problem.ts'
 import type { SettingReader } from './settings/settings.ts'
 import { text } from './settings/values.ts'
 
@@ -32,6 +33,26 @@ export function openMailer({ url, from }: { url: string; from: string }) {
     } finally {
       transport.close()
     }
+  }
+}
+
+const VERIFY_MS = 5_000
+
+/** Whether the server accepts our login: why not, or undefined. The password is not part of it. */
+export async function verifyMailer(url: string): Promise<string | undefined> {
+  const { createTransport } = await import('nodemailer')
+  const timeouts = { connectionTimeout: VERIFY_MS, greetingTimeout: VERIFY_MS }
+  const transport = createTransport({ url, ...timeouts, socketTimeout: VERIFY_MS })
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    const { message, code = '' }: NodeJS.ErrnoException = toError(error)
+    const { password } = new URL(url)
+    const secrets = [password, decodeURIComponent(password)].filter((text) => text !== '')
+    return secrets.reduce((text, one) => text.replaceAll(one, '…'), `${message} (${code})`)
+  } finally {
+    transport.close()
   }
 }
 

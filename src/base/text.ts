@@ -40,6 +40,14 @@ export function cleanText(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed()
 }
 
+/** Long text without its middle: how it begins and ends. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const half = Math.floor(maxLength / 2)
+  const omitted = ` … (${text.length - 2 * half} characters left out) … `
+  return `${text.slice(0, half)}${omitted}${text.slice(-half)}`.toWellFormed()
+}
+
 /** Never splits a surrogate pair. */
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.toWellFormed()

@@ -1,4 +1,4 @@
-import { ok, skipped } from '../base/check-result.ts'
+import { skipped } from '../base/check-result.ts'
 import { accountCheck } from '../gmail/check.ts'
 import type { AccountSetting } from '../gmail/settings.ts'
 import { type PaymentOptions, paymentCheck } from '../shop/check.ts'
@@ -12,19 +12,19 @@ import {
   openFacts,
 } from './facts.ts'
 import { MAIL_CHECKS } from './mail-checks.ts'
-import { evaluatePostgres, evaluateStoreFault } from './rules/backend-rules.ts'
+import { evaluatePostgres, evaluateRedis, evaluateStoreFault } from './rules/backend-rules.ts'
+import { evaluateBaseUrl, evaluateHttp } from './rules/http-rules.ts'
 import {
   evaluateAdminToken,
-  evaluateBaseUrl,
   evaluateClock,
-  evaluateDataDirectory,
   evaluateDomains,
-  evaluateHttp,
   evaluateLedger,
   evaluateProxy,
+  evaluateRelays,
   evaluateSettings,
   evaluateStore,
 } from './rules/installation-rules.ts'
+import { evaluateDataDirectory, evaluateLimits } from './rules/machine-rules.ts'
 import { type Check, type CheckEntry, checksOf } from './run-checks.ts'
 
 /** With the settings of other features. */
@@ -67,13 +67,13 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   {
     name: 'base-url',
-    async run({ settings, localHttp, httpGet }, _, signal) {
+    async run({ settings, localHttp, httpGet, now }, _, signal) {
       const { baseUrl } = settings.http
       const own = await localHttp()
       const local = 'status' in own && own.status === 200 ? own.body : undefined
       const isTried = baseUrl !== '' && local !== undefined
       const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
-      return evaluateBaseUrl(baseUrl, { response, local })
+      return evaluateBaseUrl(baseUrl, { response, local, now: now() })
     },
   },
   {
@@ -93,10 +93,23 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
       return evaluateAdminToken(settings.adminToken, 'status' in metrics && metrics.status === 200)
     },
   },
+  {
+    name: 'limits',
+    needsService: true,
+    async run({ readMetric, settings }) {
+      const [maxFiles, connections, memoryBytes] = await Promise.all([
+        readMetric('process_max_fds'),
+        readMetric('mayfly_http_max_connections'),
+        readMetric('mayfly_memory_limit_bytes'),
+      ])
+      const { connections: wanted } = settings.http
+      return evaluateLimits({ maxFiles, connections, wanted, memoryBytes })
+    },
+  },
+  { name: 'relays', run: async ({ settings }) => evaluateRelays(settings.smtp) },
   ...MAIL_CHECKS,
   {
     name: 'postgres',
-    fix: 'Start PostgreSQL, or correct MAYFLY_STORE',
     async run({ inspectServer, storeFault }) {
       if (!inspectServer) return skipped('not used')
       const result = evaluatePostgres(await inspectServer())
@@ -106,12 +119,11 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   {
     name: 'redis',
-    fix: 'Start Redis, or correct MAYFLY_REDIS',
-    async run({ settings: { redis: url }, log }) {
+    async run({ settings: { redis: url } }) {
       if (url === '') return skipped('not used')
       // Loaded where it is used.
-      const { redisVersion } = await import('../redis/connect.ts')
-      return ok(`Redis ${await redisVersion({ url, log })}`)
+      const { inspectRedis } = await import('../redis/inspect.ts')
+      return evaluateRedis(await inspectRedis(url))
     },
   },
   accountCheck,

@@ -2,8 +2,10 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { domainName, isExampleName } from '../base/address.ts'
+import { certificateFault } from '../base/certificate-files.ts'
 import { localAddress } from '../base/ip.ts'
 import type { Log } from '../base/log/log.ts'
+import { verifyMailer } from '../base/mailer.ts'
 import { machineAddresses } from '../base/network.ts'
 import { toError } from '../base/problem.ts'
 import { connectSmtp, type SmtpClient } from '../base/smtp-client.ts'
@@ -17,7 +19,7 @@ import { isPrivateIp } from './rules/dns-rules.ts'
 import type { SettingsReport } from './rules/installation-rules.ts'
 import { type HttpResponse, recordsOf } from './rules/result.ts'
 import { type Greeting, greetsAs } from './rules/smtp-rules.ts'
-import type { ServedCertificate } from './rules/tls-rules.ts'
+import { isMtaSts, mtaStsUrl, type ServedCertificate } from './rules/tls-rules.ts'
 
 /** The settings that checks look at. */
 export interface CheckedSettings {
@@ -32,8 +34,16 @@ export interface CheckedSettings {
     baseUrl: string
     trustProxy: readonly string[]
     mtaSts: 'off' | 'testing' | 'enforce'
+    connections: number
   }
-  smtp: { port: number; hostname: string; tlsCert: string; proxyFrom: readonly string[] }
+  smtp: {
+    port: number
+    hostname: string
+    tlsCert: string
+    tlsKey: string
+    proxyFrom: readonly string[]
+    relays: readonly string[]
+  }
   mailOut: { url: string; from: string }
   redis: string
   senderChecks: { dns: readonly string[] }
@@ -97,6 +107,7 @@ export async function openCheckContext<Settings extends CheckedSettings>(
     ownAddresses: machineAddresses().filter((ip) => !isPrivateIp(ip)),
     isPrivateIp,
     dataDirectory: () => inspectDataDirectory(data, { minFreeBytes, use }),
+    verifyMailOut: verifyMailer,
     clockSynchronized,
   }
 }
@@ -107,9 +118,8 @@ export type Facts<C extends CheckContext = CheckContext> = ReturnType<typeof ope
 const timeout = () => AbortSignal.timeout(10_000)
 
 export function openFacts<C extends CheckContext>(context: C) {
-  const { settings, connectSmtp, httpGet, publicPorts, isPrivateIp } = context
+  const { settings, connectSmtp, publicPorts, isPrivateIp } = context
   const { hostname: host, port: ownPort } = settings.smtp
-  const { baseUrl } = settings.http
   const local = localAddress(settings.host)
   const ports = { httpPort: settings.http.port, smtpPort: ownPort }
   const { url: localUrl } = localEndpoints({ host: settings.host, ...ports })
@@ -153,20 +163,12 @@ export function openFacts<C extends CheckContext>(context: C) {
     publicSmtp,
     connect,
     isRunning: async () => 'greeting' in (await localSmtp()),
-    /** The response to /api/domains. What is neither a list of domains nor an error of our API is another program. */
-    localHttp: once(async (): Promise<HttpResponse> => {
-      const response = await httpGet(`${localUrl}/api/domains`, { signal: timeout() })
-      if ('error' in response) return response
-      const isOurs = response.status === 200 || /"status":\s*"error"/.test(response.body)
-      return isOurs ? response : { error: `status ${response.status}`, cause: 'network' }
-    }),
-    /** Not more than one request through the proxy. Over plain HTTP without the token: only the date is needed then. */
-    throughProxy: once(async () => {
-      const authorization = `Bearer ${settings.adminToken}`
-      const headers = baseUrl.startsWith('https:') ? { authorization } : {}
-      const response = await httpGet(`${baseUrl}/readyz`, { headers, signal: timeout() })
-      return 'status' in response ? response : undefined
-    }),
+    ...httpFacts(context, { dns, localUrl }),
+    /** Why the certificate files of the settings cannot be used. */
+    certificateFault: () => {
+      const { tlsCert: cert, tlsKey: key } = settings.smtp
+      return cert === '' ? undefined : certificateFault({ cert, key })
+    },
     certificate: once(async () => {
       const smtp = await connect(timeout())
       try {
@@ -175,6 +177,48 @@ export function openFacts<C extends CheckContext>(context: C) {
       } finally {
         smtp.close()
       }
+    }),
+  }
+}
+
+/** What HTTP servers respond: the service itself, the proxy, and the hosts of policies. */
+function httpFacts(
+  { settings, httpGet, publicPorts }: CheckContext,
+  { dns, localUrl }: { dns: DnsProbe; localUrl: string },
+) {
+  const { baseUrl } = settings.http
+  const metrics = once(async () => {
+    const headers = { authorization: `Bearer ${settings.adminToken}` }
+    const response = await httpGet(`${localUrl}/metrics`, { headers, signal: timeout() })
+    return 'status' in response && response.status === 200 ? response.body : ''
+  })
+
+  return {
+    /** The response to /api/domains. What is neither a list of domains nor an error of our API is another program. */
+    localHttp: once(async (): Promise<HttpResponse> => {
+      const response = await httpGet(`${localUrl}/api/domains`, { signal: timeout() })
+      if ('error' in response) return response
+      const isOurs = response.status === 200 || /"status":\s*"error"/.test(response.body)
+      return isOurs ? response : { error: `status ${response.status}`, cause: 'network' }
+    }),
+    /** The value of a metric without labels, of the running service. */
+    readMetric: async (name: string) => {
+      const text = await metrics()
+      const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? []
+      return value === undefined ? undefined : Number(value)
+    },
+    /** The MTA-STS policy of a domain; undefined if it has no record. */
+    mtaStsPolicy: once(async (domain) => {
+      const isUsed = recordsOf(await dns.txt(`_mta-sts.${domain}`)).some(isMtaSts)
+      const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
+      return isUsed ? await httpGet(url, { signal: timeout() }) : undefined
+    }),
+    /** Not more than one request through the proxy. Over plain HTTP without the token: only the date is needed then. */
+    throughProxy: once(async () => {
+      const authorization = `Bearer ${settings.adminToken}`
+      const headers = baseUrl.startsWith('https:') ? { authorization } : {}
+      const response = await httpGet(`${baseUrl}/readyz`, { headers, signal: timeout() })
+      return 'status' in response ? response : undefined
     }),
   }
 }

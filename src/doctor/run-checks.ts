@@ -1,6 +1,7 @@
 import { type CheckResult, failure, skipped } from '../base/check-result.ts'
 import { withTimeout } from '../base/jobs/repeat.ts'
 import { toError } from '../base/problem.ts'
+import { printableLines, shortened } from '../base/text.ts'
 import type { Facts } from './facts.ts'
 import { NOT_RUNNING } from './rules/installation-rules.ts'
 import type { FinishedCheck } from './rules/result.ts'
@@ -92,16 +93,28 @@ async function runCheck(
   try {
     const running = check.run(AbortSignal.any([stop, late.signal]))
     const result = await withTimeout(timeoutMs, running)
-    if (result) return result
+    if (result) return presentable(result)
     late.abort()
     return failure(
       `no result within ${timeoutMs / 1_000} s`,
       'Run the command again; if the problem persists, check the network and the server that is queried',
     )
   } catch (error) {
-    return failure(
-      `the check failed: ${toError(error).message}`,
-      'Read the log of the service; if it does not explain this, report it',
+    return presentable(
+      failure(
+        `the check failed: ${toError(error).message}`,
+        'Read the log of the service; if it does not explain this, report it',
+      ),
     )
   }
+}
+
+const MAX_SEEN = 600
+// A record to publish must be whole: a long one of our own fits.
+const MAX_FIX = 4_000
+
+/** What servers and zones of others say is part of a result: the terminal, the log and the admin page show it. */
+function presentable({ status, seen, fix }: CheckResult): CheckResult {
+  const shown = (text: string, maxLength: number) => shortened(printableLines(text), maxLength)
+  return { status, seen: shown(seen, MAX_SEEN), fix: shown(fix, MAX_FIX) }
 }

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { recordingLog } from '../../test/kit/recording-log.ts'
 import { openRedis, type TestRedis } from '../../test/kit/redis/redis.ts'
 import { waitUntil } from '../../test/kit/wait-until.ts'
-import { connectRedis, type Redis, redisVersion } from './connect.ts'
+import { connectRedis, type Redis } from './connect.ts'
 
 const PASSWORD = 'open, sesame/@:'
 
@@ -163,9 +163,4 @@ test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const { redis } = await connect(server.url)
   setDefaultCACertificates(defaultCertificates)
   expect(await ping(redis)).toBe('PONG')
-})
-
-test('mayfly doctor sees its version', async () => {
-  const { url } = await serverWith()
-  expect(await redisVersion({ url, log: recordingLog().log })).toMatch(/^\d+\.\d+\.\d+$/)
 })

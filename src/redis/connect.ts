@@ -114,13 +114,3 @@ function openSubscription(
     },
   }
 }
-
-/** For `mayfly doctor`. Rejects if Redis cannot be reached. */
-export async function redisVersion(options: RedisOptions): Promise<string | undefined> {
-  const redis = await connectRedis(options)
-  try {
-    return /^redis_version:(\S+)/m.exec(String(await redis.send(['INFO', 'server'])))?.[1]
-  } finally {
-    redis.close()
-  }
-}

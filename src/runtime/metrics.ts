@@ -10,7 +10,9 @@ import { backupMetrics } from '../store/backup/metrics.ts'
 import type { Store } from '../store/store.ts'
 import { spaced, throttled } from '../store/throttled.ts'
 import type { Config } from './config.ts'
+import { memorySize } from './memory.ts'
 import { storeFolder } from './stores.ts'
+import { descriptorLimit } from './system.ts'
 import type { Thread } from './thread.ts'
 
 interface MetricsDeps {
@@ -146,7 +148,19 @@ function levelMetrics({ liveSessions, storedBytes, oldestExpiry }: StoreLevels, 
 
 function limitMetrics({ http: { connections, threads } }: Config): Metric[] {
   const most = Math.min(connections, threads * LONG_POLL_LIMITS.all)
-  return [level('mayfly_http_max_waiting', 'Requests that may wait for mail at once', most)]
+  return [
+    level('mayfly_http_max_waiting', 'Requests that may wait for mail at once', most),
+    level(
+      'mayfly_http_max_connections',
+      'HTTP connections that the limit on open files allows',
+      connections,
+    ),
+    level(
+      'mayfly_memory_limit_bytes',
+      'Memory of the machine or of the control group',
+      memorySize('auto'),
+    ),
+  ]
 }
 
 /** A database server does not report its free disk space. */
@@ -176,6 +190,7 @@ function processMetrics(): Metric[] {
       process.memoryUsage.rss(),
     ),
     level('process_start_time_seconds', 'Start of the process, in Unix time', STARTED_AT),
+    level('process_max_fds', 'Limit on open files of the process', descriptorLimit()),
   ]
 }
 

@@ -2,8 +2,10 @@ import { getServers, Resolver } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { withTimeout } from '../../base/jobs/repeat.ts'
+import { printable } from '../../base/text.ts'
 import { reverseName } from '../rules/dns-records.ts'
 import type { Lookup } from '../rules/result.ts'
+import { isTlsaSigned } from './dnssec.ts'
 
 // The resolver itself tries each server for seconds; a check makes two lookups one after the other, and has 15 s.
 const LOOKUP_MS = 5_000
@@ -25,25 +27,33 @@ export function openDnsProbe(servers: readonly string[], { lookupMs = LOOKUP_MS 
       return records ? { records } : { error: 'ETIMEOUT' }
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-      return NO_RECORD.has(code) ? { records: [] } : { error: code }
+      if (!NO_RECORD.has(code)) return { error: code }
+      return { records: [], isMissing: code === 'ENOTFOUND' }
     }
   }
   const tlsa = async (name: string) =>
     (await resolver.resolveTlsa(name)).map(({ certUsage: usage, selector, match, data }) => {
       return { usage, selector, match, data: Buffer.from(data).toString('hex') }
     })
+  // Whoever has a zone writes what he likes: no text of it may look like a line of ours.
   const txt = async (name: string) =>
-    (await resolver.resolveTxt(name)).map((parts) => parts.join(''))
+    (await resolver.resolveTxt(name)).map((parts) => printable(parts.join('')))
+  const mx = async (name: string) =>
+    (await resolver.resolveMx(name)).map(({ exchange, priority }) => {
+      return { exchange: printable(exchange), priority }
+    })
+  const named = async (found: Promise<string[]>) => (await found).map(printable)
   return {
-    mx: (name: string) => answer(resolver.resolveMx(name)),
+    mx: (name: string) => answer(mx(name)),
     a: (name: string) => answer(resolver.resolve4(name)),
     aaaa: (name: string) => answer(resolver.resolve6(name)),
-    cname: (name: string) => answer(resolver.resolveCname(name)),
+    cname: (name: string) => answer(named(resolver.resolveCname(name))),
     /** Each record as one text. */
     txt: (name: string) => answer(txt(name)),
     // Not reverse(), which also reads /etc/hosts.
-    ptr: (ip: string) => answer(resolver.resolvePtr(reverseName(ip))),
+    ptr: (ip: string) => answer(named(resolver.resolvePtr(reverseName(ip)))),
     tlsa: (name: string) => answer(tlsa(name)),
+    isTlsaSigned: (name: string) => isTlsaSigned(resolver.getServers()[0] ?? '', name),
   }
 }
 

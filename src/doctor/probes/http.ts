@@ -1,6 +1,8 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { printable } from '../../base/text.ts'
 import { type HttpResponse, recordsOf } from '../rules/result.ts'
 import type { DnsProbe } from './dns.ts'
 
@@ -36,20 +38,33 @@ export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>) {
     request.on('error', fail)
     request.on('response', (response) => {
       let body = ''
+      // Before the end: the socket is gone then.
+      const life = certificateLife(response.socket)
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {
         if (body.length < MAX_BYTES) body += chunk
       })
       response.on('error', fail)
       response.on('end', () => {
-        const { date } = response.headers
-        const status = response.statusCode ?? 0
-        done.resolve({ status, body, date: date === undefined ? undefined : new Date(date) })
+        const { date, location, 'content-type': contentType } = response.headers
+        done.resolve({
+          status: response.statusCode ?? 0,
+          body,
+          date: date === undefined ? undefined : new Date(date),
+          location: location && printable(location),
+          contentType: contentType && printable(contentType),
+          ...life,
+        })
       })
     })
     request.end()
     return done.promise
   }
+}
+
+function certificateLife(socket: Socket) {
+  const found = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined
+  return found && { validFrom: new Date(found.validFrom), validTo: new Date(found.validTo) }
 }
 
 function causeOf(code: string) {

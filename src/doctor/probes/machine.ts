@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { type FileHandle, mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm, stat, statfs } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { dataDirectoryFault, foreignFiles, giveFiles } from '../../base/data-directory.ts'
 import { diskSpace } from '../../base/disk-space.ts'
-import { toError } from '../../base/problem.ts'
-import type { DataDirectory } from '../rules/installation-rules.ts'
+import type { DataDirectory } from '../rules/machine-rules.ts'
 
 const SYNCS = 5
 
@@ -14,16 +14,35 @@ export async function inspectDataDirectory(
 ): Promise<DataDirectory> {
   const path = resolve(folder)
   const ownUid = process.getuid?.() ?? 0
-  const unknown = { uid: ownUid, mode: 0o700, freeBytes: 0, minFreeBytes: 0, fsyncMs: 0 }
-  try {
-    const { uid, mode } = await stat(path)
-    const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
-    const facts = { path, use, ownUid, uid, mode: mode & 0o777, freeBytes, minFreeBytes: least }
-    return { ...facts, fault: undefined, fsyncMs: uid === ownUid ? await syncMs(path) : undefined }
-  } catch (error) {
-    return { path, use, ownUid, ...unknown, fault: toError(error).message }
+  const unknown = { mode: 0o700, freeBytes: 0, minFreeBytes: 0, fsyncMs: 0 }
+  const fault = dataDirectoryFault(path)
+  const found = await stat(path).catch(() => undefined)
+  const uid = found?.uid ?? ownUid
+  const exists = found !== undefined
+  const facts = { path, use, exists, ownUid, uid, ...unknown, fault, ...NOTHING_FOUND }
+  if (fault || !found) return facts
+  const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
+  const { files, ffree } = await statfs(path)
+  const others = foreignFiles(path)
+  return {
+    ...facts,
+    mode: found.mode & 0o777,
+    freeBytes,
+    minFreeBytes: least,
+    // Some file systems create inodes as needed.
+    freeInodes: files === 0 ? undefined : ffree,
+    foreign:
+      others.length === 0
+        ? undefined
+        : {
+            seen: `${others.join(', ')}: of another user than the directory (${uid})`,
+            fix: giveFiles(path),
+          },
+    fsyncMs: uid === ownUid ? await syncMs(path) : undefined,
   }
 }
+
+const NOTHING_FOUND = { foreign: undefined, freeInodes: undefined }
 
 /** The median time of an fsync. */
 async function syncMs(path: string): Promise<number> {

@@ -113,13 +113,21 @@ function senderNotes(domain: string, mechanism: string): string[] {
   return mechanism.startsWith('include:') ? [keep, replace] : [keep]
 }
 
-/** RFC 7489 7.1: a domain must agree to receive the reports of another one. */
 function reportPermission(domain: string, email: string): string[] {
   const receiver = email.slice(email.lastIndexOf('@') + 1)
-  if (isRelated(domain, receiver) || domain.endsWith(`.${receiver}`)) return []
-  const permission = record(`${domain}._report._dmarc.${receiver}`, 'TXT', '"v=DMARC1"')
-  return [`; in the zone of ${receiver}: ${permission}`]
+  if (!needsPermission(domain, receiver)) return []
+  return [`; in the zone of ${receiver}: ${permissionRecord(domain, receiver)}`]
 }
+
+/** RFC 7489 7.1: a domain must agree to receive the reports of another one. */
+export const needsPermission = (domain: string, receiver: string) =>
+  !isRelated(domain, receiver) && !domain.endsWith(`.${receiver}`)
+
+export const permissionName = (domain: string, receiver: string) =>
+  `${domain}._report._dmarc.${receiver}`
+
+export const permissionRecord = (domain: string, receiver: string) =>
+  record(permissionName(domain, receiver), 'TXT', '"v=DMARC1"')
 
 /** Whether both names belong to one owner, as far as names tell: `mx.example.org` and `box.example.org`. */
 export function isRelated(one: string, other: string): boolean {

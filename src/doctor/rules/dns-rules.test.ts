@@ -27,12 +27,31 @@ describe('MX', () => {
     ['an address', found(at(10, '203.0.113.7')), 'failure', `Replace it: ${MX}`],
     ['only another host', found(at(10, 'mail.example.org')), 'failure', MX],
     ['no answer', { error: 'ESERVFAIL' }, 'failure', 'dig +trace box.example.org'],
+    ['no answer of the resolver', { error: 'ECONNREFUSED' }, 'failure', 'MAYFLY_DNS'],
+    ['a name without a dot', found(at(10, `${HOST}.${DOMAIN}`)), 'failure', 'a dot at the end'],
+    ['no such name below a zone', { records: [], isMissing: true }, 'failure', MX],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluateMx(DOMAIN, HOST, mx)
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }
+
+  for (const [name, mx, status, fix] of [
+    ['our host', found(at(10, HOST)), 'ok', ''],
+    ['another host', found(at(10, 'mx.host.example')), 'failure', 'Replace the CNAME record'],
+    ['no MX record', found(), 'failure', 'addresses of site.host.example'],
+  ] as const) {
+    test(`an alias of a name with ${name}: ${status}`, () => {
+      const result = evaluateMx(DOMAIN, HOST, mx, 'site.host.example')
+      expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
+    })
+  }
+
+  test('a domain below a top-level domain that does not exist must be registered', () =>
+    expect(evaluateMx('example.org', HOST, { records: [], isMissing: true }).fix).toContain(
+      'Register the domain',
+    ))
 })
 
 describe('addresses of the host', () => {
@@ -106,7 +125,8 @@ describe('reverse names', () => {
       'warning',
       'IN PTR mx.example.org.',
     ],
-    ['no answer', [['203.0.113.7', { error: 'ESERVFAIL' }]], 'skipped', ''],
+    ['a broken zone', [['203.0.113.7', { error: 'ESERVFAIL' }]], 'warning', 'dig -x 203.0.113.7'],
+    ['no answer', [['203.0.113.7', { error: 'ETIMEOUT' }]], 'skipped', ''],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluatePtr(HOST, new Map<string, Lookup<string>>(reverse))

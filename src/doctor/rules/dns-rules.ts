@@ -9,18 +9,41 @@ export interface MxRecord {
   priority: number
 }
 
-/** Whether mail for the domain reaches this host. */
-export function evaluateMx(domain: string, host: string, mx: Lookup<MxRecord>): CheckResult {
+/** A name right below a top-level domain does not exist before it is registered; others may only lack records. */
+export function isUnregistered(domain: string, lookup: Lookup<unknown>): boolean {
+  const isMissing = 'records' in lookup && lookup.isMissing === true
+  return isMissing && domain.split('.').length === 2 && !domain.startsWith('*.')
+}
+
+/** Whether mail for the domain reaches this host. `alias`: the name that the domain is an alias of. */
+export function evaluateMx(
+  domain: string,
+  host: string,
+  mx: Lookup<MxRecord>,
+  alias?: string,
+): CheckResult {
   if ('error' in mx) return unanswered(domain, mx.error)
   const publish = mxRecord(domain, host)
   const sorted = mx.records.toSorted((a, b) => a.priority - b.priority)
   const seen = sorted.map(({ exchange, priority }) => `${priority} ${exchange || '.'}`).join(', ')
+  const ours = sorted.find(({ exchange }) => sameName(exchange, host))
+  if (isUnregistered(domain, mx)) {
+    const register = `Register the domain, or renew it, and let its registrar delegate it to your name servers: dig +trace ${domain}\nOr remove it: mayfly domain remove ${domain}`
+    return failure(`${domain} does not exist in DNS`, register)
+  }
+  // RFC 1034 3.6.2: beside an alias there can be no other record.
+  if (alias !== undefined && !ours) {
+    const replace = `Replace the CNAME record by the addresses of ${alias} (some providers: ALIAS, ANAME or CNAME flattening), then publish: ${publish}`
+    return failure(`an alias of ${alias}, whose MX records apply: ${seen || 'none'}`, replace)
+  }
   if (sorted.length === 0) return failure('no MX record', publish)
   // RFC 7505: a null MX record says that the domain accepts no mail.
   const isName = ({ exchange }: MxRecord) => exchange.length > 1 && isIP(exchange) === 0
   if (!sorted.every(isName)) return failure(`${seen}: not a host name`, `Replace it: ${publish}`)
-  const ours = sorted.find(({ exchange }) => sameName(exchange, host))
-  if (!ours) return failure(`${seen}: none of them is ${host}`, publish)
+  const dotless = sorted.find(({ exchange }) => sameName(exchange, `${host}.${domain}`))
+  const endWithDot = `Replace it, with a dot at the end: ${publish}`
+  if (dotless) return failure(`${seen}: the zone was appended to the host name`, endWithDot)
+  if (!ours) return failure(`${seen}: none of them is ${host}`, `Replace it: ${publish}`)
   const other = sorted.find(
     ({ exchange, priority }) => priority <= ours.priority && !sameName(exchange, host),
   )
@@ -74,6 +97,12 @@ export function evaluatePtr(
   host: string,
   reverse: ReadonlyMap<string, Lookup<string>>,
 ): CheckResult {
+  const broken = [...reverse].find(([, names]) => 'error' in names && BROKEN_ZONE.test(names.error))
+  if (broken) {
+    const [ip] = broken
+    const ask = `Its zone is broken: ask your hosting provider to repair it, or to set the reverse name: dig -x ${ip}`
+    return warning(`${ip}: the reverse name cannot be looked up (SERVFAIL or REFUSED)`, ask)
+  }
   const known = [...reverse].filter(([, names]) => 'records' in names)
   const text = known.map(([ip, names]) => `${ip}: ${recordsOf(names).join(', ') || 'no name'}`)
   const wrong = known.filter(([, names]) => !recordsOf(names).some((name) => sameName(name, host)))
@@ -82,6 +111,9 @@ export function evaluatePtr(
   const records = wrong.map(([ip]) => ptrRecord(ip, host)).join('\n')
   return warning(text.join('; '), `Set the reverse name at your hosting provider:\n${records}`)
 }
+
+// Other errors may be those of this network.
+const BROKEN_ZONE = /^E?(?:SERVFAIL|REFUSED)$/
 
 /** The tags of a record such as `v=DMARC1; p=reject`. */
 export function tagsOf(record: string): Map<string, string> {
@@ -111,7 +143,9 @@ export function evaluateListing(
 }
 
 function unanswered(name: string, error: string): CheckResult {
-  const fix = `Check that the domain is registered and its name servers answer: dig +trace ${name}`
+  const domain = `Check that the domain is registered and its name servers answer: dig +trace ${name}`
+  const resolver = `Check that the name servers of MAYFLY_DNS (if empty: /etc/resolv.conf) answer, and correct it: dig ${name}`
+  const fix = /REFUSED|TIMEOUT|ECONN/.test(error) ? `${resolver}\n${domain}` : domain
   return failure(`DNS did not answer for ${name} (${error})`, fix)
 }
 

@@ -1,26 +1,30 @@
 import { describe, expect, test } from 'vitest'
+import { evaluateBaseUrl, evaluateHttp } from './http-rules.ts'
 import {
   evaluateAdminToken,
-  evaluateBaseUrl,
   evaluateClock,
-  evaluateDataDirectory,
   evaluateDomains,
-  evaluateHttp,
   evaluateLedger,
   evaluateProxy,
   evaluateSettings,
   evaluateStore,
 } from './installation-rules.ts'
+import { evaluateDataDirectory } from './machine-rules.ts'
 
 const MB = 1024 * 1024
 const NOW = new Date('2026-03-01T12:00:00Z')
 const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000)
 
+const FAULT = { seen: 'wrong', fix: 'do this' }
+
 describe('data directory', () => {
   const data = {
     path: '/var/lib/mayfly',
     use: 'mail',
+    exists: true,
     fault: undefined,
+    foreign: undefined,
+    freeInodes: 1_000_000,
     uid: 900,
     ownUid: 900,
     mode: 0o700,
@@ -30,7 +34,10 @@ describe('data directory', () => {
   } as const
   for (const [name, changed, status, fix] of [
     ['right', {}, 'ok', ''],
-    ['missing', { fault: 'ENOENT' }, 'failure', 'install -d -m 700 /var/lib/mayfly'],
+    ['unusable', { fault: FAULT }, 'failure', 'do this'],
+    ['with files of another user', { foreign: FAULT }, 'warning', 'do this'],
+    ['nearly without inodes', { freeInodes: 99 }, 'warning', 'df -i /var/lib/mayfly'],
+    ['without a limit on inodes', { freeInodes: undefined }, 'ok', ''],
     ['of another user', { uid: 901 }, 'failure', 'setpriv --reuid 901'],
     ['seen by root', { ownUid: 0, fsyncMs: undefined }, 'ok', ''],
     ['readable by others', { mode: 0o755 }, 'warning', 'chmod 700 /var/lib/mayfly'],
@@ -39,7 +46,7 @@ describe('data directory', () => {
     ['slow', { fsyncMs: 51 }, 'warning', 'local SSD'],
     ['full and readable by others', { freeBytes: 0, mode: 0o755 }, 'failure', 'Free some space'],
     ['full, but only for a certificate', { freeBytes: 0, use: 'certificate' }, 'ok', ''],
-    ['missing, and not used', { fault: 'ENOENT', use: 'nothing' }, 'skipped', ''],
+    ['unusable, and not used', { fault: FAULT, use: 'nothing' }, 'skipped', ''],
   ] as const) {
     test(`${name}: ${status}`, () => {
       const result = evaluateDataDirectory({ ...data, ...changed })
@@ -47,6 +54,12 @@ describe('data directory', () => {
       expect(result.fix, 'the service would lose its data').not.toContain('chown')
     })
   }
+
+  test('of root, seen by the user of the service: it gets the directory', () =>
+    expect(evaluateDataDirectory({ ...data, uid: 0 })).toMatchObject({
+      status: 'failure',
+      fix: expect.stringContaining('chown -R 900 /var/lib/mayfly'),
+    }))
 })
 
 describe('ledger', () => {
@@ -180,7 +193,7 @@ describe('base URL', () => {
     ['not found', 'https://box.example.org', { status: 404, body: '' }, 'failure'],
   ] as const) {
     test(`${name}: ${status}`, () =>
-      expect(evaluateBaseUrl(url, { response, local }).status).toBe(status))
+      expect(evaluateBaseUrl(url, { response, local, now: NOW }).status).toBe(status))
   }
 })
 

@@ -1,11 +1,9 @@
 import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
 import { MIN_TOKEN_LENGTH } from '../../base/id.ts'
-import { ipRangeMatcher, isLoopback } from '../../base/ip.ts'
+import { ipRangeMatcher } from '../../base/ip.ts'
 import { type LedgerState, ledgerWarning } from '../../mail/rules/ledger.ts'
-import type { HttpResponse } from './result.ts'
 
 export const NOT_RUNNING = 'the service is not running'
-const MB = 1024 * 1024
 const RESTART = 'systemctl restart mayfly'
 
 /** The settings of the environment; undefined if a program passed them. */
@@ -44,50 +42,6 @@ export function evaluateDomains({
   return examples === ''
     ? ok(domains.join(', '))
     : warning(`${examples}: nobody can send mail there`, remove)
-}
-
-export interface DataDirectory {
-  path: string
-  /** What is kept there: mail, only the self-signed certificate, or nothing. */
-  use: 'mail' | 'certificate' | 'nothing'
-  /** Why files cannot be created there; undefined if they can. */
-  fault: string | undefined
-  uid: number
-  /** The user that runs the check. */
-  ownUid: number
-  /** Permission bits. */
-  mode: number
-  freeBytes: number
-  /** Below this, mail is deferred. */
-  minFreeBytes: number
-  /** Undefined if it was not measured: files of root would be in the way of the service. */
-  fsyncMs: number | undefined
-}
-
-const SLOW_FSYNC_MS = 50
-const ROOT = 0
-
-export function evaluateDataDirectory(data: DataDirectory): CheckResult {
-  const { path, use, fault, uid, ownUid, mode, freeBytes, minFreeBytes, fsyncMs } = data
-  if (use === 'nothing') return skipped('not used')
-  const create = `install -d -m 700 ${path}, as the user of the service`
-  if (fault !== undefined) return failure(`${path}: ${fault}`, create)
-  const run = `Run it as the user of the service: setpriv --reuid ${uid} --clear-groups`
-  if (uid !== ownUid && ownUid !== ROOT)
-    return failure(`${path} belongs to user ${uid}, and user ${ownUid} runs this command`, run)
-  const isMail = use === 'mail'
-  const sync = fsyncMs === undefined ? '' : `, fsync ${fsyncMs.toFixed(1)} ms`
-  const seen = `${path}: ${Math.floor(freeBytes / MB)} MB free${sync}`
-  const full = `${seen}: below ${Math.floor(minFreeBytes / MB)} MB mail is deferred with 452`
-  const free = 'Free some space, move MAYFLY_DATA to a larger disk, or lower MAYFLY_MIN_FREE'
-  if (isMail && freeBytes < minFreeBytes) return failure(full, free)
-  const open = `${path} has mode ${mode.toString(8)}: others can look inside`
-  if ((mode & 0o077) !== 0) return warning(open, `chmod 700 ${path}`)
-  if (isMail && freeBytes < 2 * minFreeBytes) return warning(full, free)
-  const slow = `${seen}: slow, each mail waits for one`
-  if (isMail && (fsyncMs ?? 0) > SLOW_FSYNC_MS)
-    return warning(slow, 'Use a local SSD for MAYFLY_DATA')
-  return ok(seen)
 }
 
 export interface StoreFacts {
@@ -147,56 +101,6 @@ export function evaluateAdminToken(token: string, isOpen: boolean): CheckResult 
   return warning(`only ${token.length} characters: it could be guessed`, NEW_TOKEN)
 }
 
-export interface HttpFacts {
-  port: number
-  /** To /api/domains, by which a service is recognized. */
-  response: HttpResponse
-  /** It answers on its SMTP port. */
-  isRunning: boolean
-  /** Why this command cannot use the store either, which other checks report. */
-  storeFault: string | undefined
-}
-
-export function evaluateHttp({ port, response, isRunning, storeFault }: HttpFacts): CheckResult {
-  const restart =
-    'Restart the service, and read its log. If another program uses the port, set MAYFLY_HTTP_PORT'
-  if ('error' in response) {
-    return isRunning ? failure(`port ${port}: ${response.error}`, restart) : skipped(NOT_RUNNING)
-  }
-  const { status, body } = response
-  if (status === 200) return ok(`port ${port}`)
-  if (storeFault !== undefined) return skipped('see store and postgres')
-  if (status === 429) return skipped('too many requests from this machine')
-  return failure(`port ${port}: ${status} ${body}`, restart)
-}
-
-/** `response` is the one to /api/domains through the URL, `local` that of the service itself. */
-export function evaluateBaseUrl(
-  baseUrl: string,
-  { response, local }: { response: HttpResponse | undefined; local: string | undefined },
-): CheckResult {
-  const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
-  if (baseUrl === '')
-    return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
-  const { hostname, host, protocol } = new URL(baseUrl)
-  const isLocal = hostname === 'localhost' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
-  if (response && 'error' in response) {
-    const seen = `${baseUrl}: ${response.error}`
-    const valid = `Install a valid certificate for ${hostname} in the proxy`
-    const retry = `Many networks cannot reach their own address. Try it from elsewhere: curl -i ${baseUrl}/livez`
-    return response.cause === 'certificate' ? failure(seen, valid) : warning(seen, retry)
-  }
-  const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
-  if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
-  const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
-  if (response && (response.status !== 200 || response.body !== local))
-    return failure(
-      `${baseUrl}/api/domains (status ${response.status}) is not this service`,
-      forward,
-    )
-  return ok(response ? `${baseUrl} is this service` : baseUrl)
-}
-
 export interface ProxyFacts {
   baseUrl: string
   trustProxy: readonly string[]
@@ -223,6 +127,28 @@ export function evaluateProxy(facts: ProxyFacts): CheckResult {
     return failure('the proxy does not say who its clients are', forward)
   const tested = counted === undefined ? 'not tested' : `this machine counts as ${counted}`
   return ok(`trusted: ${trustProxy.join(', ')}; ${tested}`)
+}
+
+export interface TrustedSenders {
+  /** MAYFLY_SMTP_RELAYS. */
+  relays: readonly string[]
+  /** MAYFLY_SMTP_PROXY_FROM. */
+  proxyFrom: readonly string[]
+}
+
+export function evaluateRelays({ relays, proxyFrom }: TrustedSenders): CheckResult {
+  const balancer = proxyFrom.find(coversInternet)
+  if (balancer !== undefined) {
+    const seen = `MAYFLY_SMTP_PROXY_FROM=${balancer}: every sender must send a PROXY header, and can forge its address`
+    return failure(seen, 'Set MAYFLY_SMTP_PROXY_FROM to the addresses of your load balancers alone')
+  }
+  const relay = relays.find(coversInternet)
+  if (relay !== undefined) {
+    const seen = `MAYFLY_SMTP_RELAYS=${relay}: no sender has a rate limit`
+    return warning(seen, 'Set MAYFLY_SMTP_RELAYS to the addresses of your relays alone')
+  }
+  const all = [...relays, ...proxyFrom]
+  return all.length === 0 ? skipped('not used') : ok(all.join(', '))
 }
 
 /** Wider than any network of one operator. */

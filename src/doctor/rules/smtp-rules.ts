@@ -1,4 +1,7 @@
+import { isIP } from 'node:net'
 import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
+import { isLoopback } from '../../base/ip.ts'
+import { addressRecord } from './dns-records.ts'
 import { sameName } from './dns-rules.ts'
 
 /** What greets on an address, or the error of the connection. */
@@ -45,11 +48,15 @@ interface PublicSmtpFacts extends SmtpFacts {
   found: readonly Greeting[]
   /** One to send a test to. */
   domain: string
+  /** The address that the service listens on. */
+  listens: string
+  /** Addresses of this machine that others could reach; behind NAT none. */
+  own: readonly string[]
 }
 
 /** The server as others reach it. */
 export function evaluatePublicSmtp(facts: PublicSmtpFacts): CheckResult {
-  const { host, port, local, publicPort, found, domain } = facts
+  const { host, port, local, publicPort, found, domain, own } = facts
   if (found.length === 0) return skipped(`${host} has no public address`)
   const wrong = found.filter((one) => !greetsAs(host, one))
   const [first] = wrong
@@ -64,13 +71,36 @@ export function evaluatePublicSmtp(facts: PublicSmtpFacts): CheckResult {
     const isLocal = 'greeting' in local && isBlockReply(local.greeting)
     return isLocal ? skipped('see smtp') : failure(textOf(other), REMOVE_BLOCK)
   }
-  if (other)
-    return failure(textOf(other), ['Stop the other mail server', ...redirect].join(', or '))
+  if (other) return failure(textOf(other), otherServerFix(other.address, { host, own, redirect }))
+  const hidden = wrong.find((one) => !isReachedBy(facts.listens, one.address))
+  if (hidden) {
+    const six = hidden.address.includes(':') ? ', or remove the AAAA record' : ''
+    const fix = `Set MAYFLY_HOST=:: and restart the service${six}. If it is still closed, open port ${publicPort} in the firewall`
+    return warning(`${textOf(hidden)}; the service listens on ${facts.listens} only`, fix)
+  }
   const open = `open port ${publicPort} in the firewall and at the hosting provider`
   return warning(
     `${wrong.map(textOf).join('; ')}; many networks cannot reach their own public address`,
     `Send a message from elsewhere: swaks --server ${host} --to postmaster@${domain}, then here: mayfly inbox --operator. If it does not arrive, ${[open, ...redirect].join(', and ')}`,
   )
+}
+
+/** Whether what listens on `listens` gets connections to this address, if they come to this machine at all. */
+function isReachedBy(listens: string, address: string): boolean {
+  if (listens === '::' || listens === '' || isIP(listens) === 0) return listens !== 'localhost'
+  const isSameFamily = listens.includes(':') === address.includes(':')
+  return isSameFamily && (!isLoopback(listens) || isLoopback(address))
+}
+
+/** Another mail server answers: on this machine, or at an address that is not its. */
+function otherServerFix(
+  address: string,
+  { host, own, redirect }: { host: string; own: readonly string[]; redirect: readonly string[] },
+): string {
+  const stop = ['Stop the other mail server on this machine', ...redirect].join(', or ')
+  const correct = `correct the address of ${host} in DNS${own.map((ip) => `\n${addressRecord(host, ip)}`).join('')}`
+  if (own.includes(address)) return stop
+  return `If ${address} is not this machine, ${correct}\nOtherwise: ${stop}`
 }
 
 /** A mail to the postmaster was refused. */

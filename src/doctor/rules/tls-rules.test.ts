@@ -26,14 +26,30 @@ const CERTIFICATE: ServedCertificate = {
   chain: [LEAF, ISSUER],
 }
 
+/** With this many days left. */
+const ofNinetyDays = (left: number) => ({ notBefore: days(left - 90), notAfter: days(left) })
+
 describe('certificate', () => {
   for (const [name, changed, status, seen] of [
     ['valid', {}, 'ok', 'for mx.example.org, valid until 2026-05-20'],
     ['with a wildcard', { names: ['*.example.org'] }, 'ok', '*.example.org'],
     ['expired', { notAfter: NOW }, 'failure', 'expired'],
     ['one second left', { notAfter: new Date(NOW.getTime() + 1_000) }, 'warning', 'in 0 days'],
-    ['expires within two weeks', { notAfter: days(13) }, 'warning', 'expires in 13 days'],
-    ['two weeks left', { notAfter: days(14) }, 'ok', ''],
+    ['expires within two weeks', ofNinetyDays(13), 'warning', 'expires in 13 days'],
+    ['two weeks left', ofNinetyDays(14), 'ok', ''],
+    ['of six days, half used', { notBefore: days(-3), notAfter: days(3) }, 'ok', ''],
+    [
+      'of six days, used up',
+      { notBefore: days(-5.5), notAfter: days(0.5) },
+      'warning',
+      'expires in 0 days',
+    ],
+    [
+      'without its issuer',
+      { untrusted: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', chain: [LEAF] },
+      'warning',
+      'sent without its issuer',
+    ],
     ['not valid yet', { notBefore: days(1) }, 'failure', 'not valid before'],
     ['for another name', { names: ['www.example.org'] }, 'warning', 'not for mx.example.org'],
     ['without a name', { names: [] }, 'warning', 'no name'],
@@ -110,6 +126,17 @@ describe('TLSA', () => {
       expect(result).toMatchObject({ status, fix: expect.stringContaining(fix) })
     })
   }
+
+  for (const [name, isSigned, status] of [
+    ['signed', true, 'ok'],
+    ['not signed', false, 'warning'],
+    ['of a resolver that does not say', undefined, 'ok'],
+  ] as const) {
+    test(`the key, ${name}: ${status}`, () =>
+      expect(evaluateTlsa(HOST, record(3, 1, 1, keyHash), CERTIFICATE, isSigned).status).toBe(
+        status,
+      ))
+  }
 })
 
 describe('MTA-STS', () => {
@@ -142,6 +169,10 @@ describe('MTA-STS', () => {
       'mx: mx.example.org',
     ],
     ['switched off', STS, policy('version: STSv1\nmode: none\nmax_age: 0\n'), 'ok', ''],
+    ['too brief', STS, policy(GOOD.body.replace('86400', '86399')), 'warning', 'max_age: 604800'],
+    ['as text', STS, { ...GOOD, contentType: 'text/plain; charset=utf-8' }, 'ok', ''],
+    ['as a page', STS, { ...GOOD, contentType: 'text/html' }, 'warning', 'text/plain'],
+    ['moved', STS, { ...policy('', 301), location: '/x' }, 'failure', 'do not follow redirects'],
     ['no mode', STS, policy('version: STSv1\nmax_age: 0\n'), 'failure', 'mode: testing'],
     [
       'not found',

@@ -20,6 +20,17 @@ export interface ServedCertificate {
 const DAY_MS = 86_400_000
 const RENEWAL_DAYS = 14
 
+/** Whole days until a certificate expires if it should have been renewed by now: at the latest two weeks before, or a sixth of a short life. */
+export function overdueDays(
+  { notBefore, notAfter }: { notBefore: Date; notAfter: Date },
+  now: Date,
+): number | undefined {
+  const lifeMs = notAfter.getTime() - notBefore.getTime()
+  const leftMs = notAfter.getTime() - now.getTime()
+  const isDue = leftMs < Math.min(RENEWAL_DAYS * DAY_MS, lifeMs / 6)
+  return isDue ? Math.floor(leftMs / DAY_MS) : undefined
+}
+
 // The directories of certbot are open to root only: with a path there, the service would not start.
 const USE_CERTIFICATE =
   'Copy the files for the user of the service by the deploy hook of docs/tls.md, and set MAYFLY_SMTP_TLS_CERT=/etc/mayfly/smtp-cert.pem and MAYFLY_SMTP_TLS_KEY=/etc/mayfly/smtp-key.pem'
@@ -30,7 +41,7 @@ const USE_CERTIFICATE =
  */
 export function evaluateCertificate(
   host: string,
-  { names, notBefore, notAfter, untrusted }: ServedCertificate,
+  { names, notBefore, notAfter, untrusted, chain }: ServedCertificate,
   now: Date,
   { isEnforced = false, isPinned = false } = {},
 ): CheckResult {
@@ -39,15 +50,22 @@ export function evaluateCertificate(
   const renew = `certbot renew --cert-name ${host}\n${USE_CERTIFICATE}`
   const obtain = `certbot certonly --standalone -d ${host}\n${USE_CERTIFICATE}`
   if (notAfter <= now) return failure(`${seen}: expired`, renew)
-  if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, renew)
+  const clock = `Check the clock of this machine: timedatectl\nIf it is right: ${renew}`
+  if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, clock)
   if (!names.some((name) => matchesName(name, host))) {
     return unverifiable(`${seen}: not for ${host}`, obtain)
   }
   if (untrusted !== '' && isPinned && !isEnforced) return ok(`${seen}, with a TLSA record`)
+  const whole =
+    'Put the intermediate certificates of the CA behind it, in the file that MAYFLY_SMTP_TLS_CERT names (certbot: fullchain.pem instead of cert.pem)'
+  if (NO_ISSUER.test(untrusted) && chain.length === 1)
+    return unverifiable(`${seen}: sent without its issuer (${untrusted})`, whole)
   if (untrusted !== '') return unverifiable(`${seen}: not verifiable (${untrusted})`, obtain)
-  const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
-  return days < RENEWAL_DAYS ? warning(`${seen}: expires in ${days} days`, renew) : ok(seen)
+  const days = overdueDays({ notBefore, notAfter }, now)
+  return days === undefined ? ok(seen) : warning(`${seen}: expires in ${days} days`, renew)
 }
+
+const NO_ISSUER = /UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/
 
 /** RFC 6125: a wildcard stands for one label. */
 export function matchesName(pattern: string, host: string): boolean {
@@ -67,11 +85,15 @@ export interface TlsaRecord {
 const DANE_TA = 2
 const DANE_EE = 3
 
-/** Compares the records with the certificate that is served; whether the zone is signed is not judged. */
+/**
+ * Compares the records with the certificate that is served. `isSigned`: whether they come with signatures (DNSSEC); undefined if the
+ * resolver does not pass them on.
+ */
 export function evaluateTlsa(
   host: string,
   tlsa: Lookup<TlsaRecord>,
   { chain }: Pick<ServedCertificate, 'chain'>,
+  isSigned?: boolean,
 ): CheckResult {
   // RFC 7672 2.1.2: not even an answer without DANE.
   if ('error' in tlsa) {
@@ -90,6 +112,9 @@ export function evaluateTlsa(
   if (usable.length === 0) return warning(`${seen}: not a usage for mail`, `Replace it: ${publish}`)
   const candidates = ({ usage }: TlsaRecord) => (usage === DANE_EE ? chain.slice(0, 1) : chain)
   const isMatch = (record: TlsaRecord) => candidates(record).some((one) => tlsaMatches(record, one))
+  const sign = `Sign the zone of ${host} with DNSSEC, and publish its DS record at the registrar; until then the record has no effect`
+  if (isSigned === false)
+    return warning(`${seen}: without DNSSEC, senders ignore TLSA records`, sign)
   if (usable.some(isMatch)) return ok(seen)
   return failure(`${seen}: servers with DANE do not deliver to this certificate`, publish)
 }
@@ -152,9 +177,8 @@ function evaluatePolicy(
     const retry = `Try it from elsewhere: curl ${url}`
     return policy.cause === 'network' ? warning(fault, retry) : failure(fault, serve)
   }
-  const { mode, hosts } = readPolicy(policy.body)
-  const invalid = `the policy is invalid (status ${policy.status})`
-  if (policy.status !== 200 || mode === undefined) return failure(invalid, serve)
+  const { mode, hosts, maxAge } = readPolicy(policy.body)
+  if (policy.status !== 200 || mode === undefined) return invalidPolicy(policy, serve)
   const isAllowed = (one: string) => mode === 'none' || hosts.some((name) => matchesName(name, one))
   const seen = `mode ${mode}, ${hosts.join(', ')}`
   if (!isAllowed(host))
@@ -162,21 +186,71 @@ function evaluatePolicy(
   const backup = backups.find((one) => !isAllowed(one))
   const remove = `Remove the MX record of ${backup}, or serve a policy with the line mx: ${backup} at the proxy`
   if (backup !== undefined) return warning(`${seen}: not the MX host ${backup}`, remove)
+  const unheeded = senderWarning(seen, {
+    url,
+    serve,
+    maxAge: mode === 'none' ? undefined : maxAge,
+    policy,
+  })
+  if (unheeded) return unheeded
   const pass = `Make the proxy pass ${url} on to this service, and restart it if the setting is new`
   if (setting === 'off' || mode === setting) return ok(seen)
   return warning(`${seen}, but MAYFLY_MTA_STS=${setting}`, pass)
 }
 
+function invalidPolicy(
+  { status, location }: { status: number; location?: string | undefined },
+  serve: string,
+): CheckResult {
+  const seen = 'the policy is invalid'
+  if (location === undefined) return failure(`${seen} (status ${status})`, serve)
+  const direct = `Senders do not follow redirects. ${serve}`
+  return failure(`${seen} (status ${status}, redirects to ${location})`, direct)
+}
+
+/** A valid policy that senders forget too soon, or may not accept. */
+function senderWarning(
+  seen: string,
+  {
+    url,
+    serve,
+    maxAge,
+    policy,
+  }: {
+    url: string
+    serve: string
+    maxAge: number | undefined
+    policy: { contentType?: string | undefined }
+  },
+): CheckResult | undefined {
+  if (maxAge !== undefined && maxAge < MIN_MAX_AGE_SECONDS)
+    return warning(`${seen}: senders forget the policy after ${maxAge} s`, serve)
+  const type = policy.contentType ?? 'text/plain'
+  const plain = `Serve ${url} with the header Content-Type: text/plain (RFC 8461 3.2)`
+  if (/^text\/plain\s*(?:;|$)/i.test(type)) return undefined
+  return warning(`${seen}: its content type is ${type}, and some senders reject that`, plain)
+}
+
+// RFC 8461 3.2 recommends weeks or longer.
+const MIN_MAX_AGE_SECONDS = 86_400
+
+/** Whether a policy makes senders refuse a certificate that they cannot verify. */
+export function isEnforcedPolicy(policy: HttpResponse | undefined): boolean {
+  const isThere = policy !== undefined && 'status' in policy && policy.status === 200
+  return isThere && readPolicy(policy.body).mode === 'enforce'
+}
+
 /** The mode is undefined if the policy is invalid. */
-function readPolicy(body: string): { mode: string | undefined; hosts: string[] } {
+function readPolicy(body: string): { mode: string | undefined; hosts: string[]; maxAge: number } {
   const valuesOf = (name: string) =>
     [...body.matchAll(new RegExp(`^${name}:[ \\t]*(.*?)[ \\t\\r]*$`, 'gm'))].map(
       ([, value = '']) => value,
     )
   const [mode = ''] = valuesOf('mode')
+  const [maxAge = ''] = valuesOf('max_age')
   const isValid =
     valuesOf('version')[0] === 'STSv1' &&
     /^(enforce|testing|none)$/.test(mode) &&
-    /^\d{1,10}$/.test(valuesOf('max_age')[0] ?? '')
-  return { mode: isValid ? mode : undefined, hosts: valuesOf('mx') }
+    /^\d{1,10}$/.test(maxAge)
+  return { mode: isValid ? mode : undefined, hosts: valuesOf('mx'), maxAge: Number(maxAge) }
 }

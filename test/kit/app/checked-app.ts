@@ -25,13 +25,14 @@ import { waitUntil } from '../wait-until.ts'
 import { startApp } from './app.ts'
 
 export const HOST = 'mx.test'
+type ProxyFile = NonNullable<Parameters<typeof openHttpsProxy>[0]['files']>[string]
 const PROXY = '127.0.0.9'
 
 interface Options {
   /** Domains of the service. */
   domains: readonly string[]
-  /** Hosts that serve an MTA-STS policy, and the host that it allows. */
-  policies: Readonly<Record<string, string>>
+  /** Hosts that serve an MTA-STS policy, and the host that it allows; or what they serve instead. */
+  policies: Readonly<Record<string, string | Exclude<ProxyFile, string>>>
   /** Lines of a zone file. */
   records: readonly string[]
   /** Names there are answered with SERVFAIL. */
@@ -47,7 +48,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
   const webNames = ['web.test', ...Object.keys(policies)]
   const certificates = Object.fromEntries(webNames.map((name) => [name, certificateFor(name)]))
   const stopTrusting = trustCertificates([certificate, ...Object.values(certificates)])
-  writeFileSync(certificateFile, certificate)
+  writeFileSync(certificateFile, certificate, { mode: 0o600 })
   const dns = await openDnsServer(records, { broken })
   const app = await startApp({
     env: {
@@ -67,7 +68,8 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
   const proxy = await openProxy({
     files: Object.fromEntries(
       Object.entries(policies).map(([name, host]) => {
-        return [`${name}/.well-known/mta-sts.txt`, mtaStsPolicy(host, 'enforce')]
+        const served = typeof host === 'string' ? mtaStsPolicy(host, 'enforce') : host
+        return [`${name}/.well-known/mta-sts.txt`, served]
       }),
     ),
   })
@@ -119,6 +121,7 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     isPrivateIp: (ip) => isPrivateIp(ip) && !ip.startsWith('127.'),
     // Both depend on the machine.
     clockSynchronized: async () => true,
+    verifyMailOut: async () => undefined,
     dataDirectory: async () => ({ ...(await opened.dataDirectory()), fsyncMs: 1 }),
   }
   /** Newest first. */
@@ -146,6 +149,8 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
     settings,
     context,
     certificate,
+    certificateFile,
+    certificates,
     openProxy,
     backUp,
     /** As connectSmtp, but commands like this one get another reply; code 0: none. */

@@ -37,9 +37,44 @@ old-sts    |         |                                                 | failure
 no-policy  |         |                                                 | failure | mta-sts  | mode: testing
 unknown    |         |                                                 | failure | delivery | mayfly domain add DOMAIN
 listed     |         |                                                 | warning | listings | request removal, on the site of each list: dbl.spamhaus.org
-`).map(([name, record = '', instead = '', status = '', check = '', fix = '']) => {
-  return { domain: `${name}.test`, faults: { [record]: instead }, status, check, fix }
+apex-alias | mx+spf  | DOMAIN. 60 IN CNAME www.DOMAIN. & www.DOMAIN. 60 IN TXT "v=spf1 -all" | failure | mx | Replace the CNAME record by the addresses of www.DOMAIN
+dotless-mx | mx      | DOMAIN. 60 IN MX 10 mx.test.DOMAIN.             | failure | mx       | with a dot at the end: DOMAIN. 3600 IN MX 10 mx.test.
+alias-mx   | mx      | DOMAIN. 60 IN MX 10 mail.DOMAIN. & mail.DOMAIN. 60 IN CNAME mx.test. | failure | mx | DOMAIN. 3600 IN MX 10 mx.test.
+gone       | mx+spf+dmarc+mta-sts+policy |                             | failure | mx       | Register the domain
+deep-spf   | spf     | DOMAIN. 60 IN TXT "v=spf1 include:a.DOMAIN include:b.DOMAIN -all" & a.DOMAIN. 60 IN TXT "v=spf1 a:a.test a:b.test a:c.test a:d.test a:e.test -all" & b.DOMAIN. 60 IN TXT "v=spf1 a:a.test mx:b.test exists:c.test ptr a -all" | failure | spf | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+loop-spf   | spf     | DOMAIN. 60 IN TXT "v=spf1 redirect=a.DOMAIN" & a.DOMAIN. 60 IN TXT "v=spf1 redirect=DOMAIN" | failure | spf | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+empty-spf  | spf     | DOMAIN. 60 IN TXT "v=spf1 redirect="            | failure | spf      | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+void-spf   | spf     | DOMAIN. 60 IN TXT "v=spf1 include:gone.test -all" | failure | spf    | Replace it: DOMAIN. 3600 IN TXT "v=spf1 -all"
+glued-spf  | spf     | DOMAIN. 60 IN TXT "v=spf1-all"                  | warning | spf      | DOMAIN. 3600 IN TXT "v=spf1 -all"
+lost-dmarc | dmarc   | DOMAIN. 60 IN TXT "v=DMARC1; p=reject"          | warning | dmarc    | _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+late-dmarc | dmarc   | _dmarc.DOMAIN. 60 IN TXT "p=reject; v=DMARC1"   | warning | dmarc    | _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+sub-dmarc  | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject; sp=none" | warning | dmarc | Replace it: _dmarc.DOMAIN. 3600 IN TXT "v=DMARC1; p=reject"
+bare-dmarc | dmarc   | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject; rua=postmaster@DOMAIN" | warning | dmarc | "v=DMARC1; p=reject; rua=mailto:postmaster@DOMAIN"
+foreign-dmarc | dmarc | _dmarc.DOMAIN. 60 IN TXT "v=DMARC1; p=reject; rua=mailto:all@reports.other.test" | warning | dmarc | In the zone of reports.other.test: DOMAIN._report._dmarc.reports.other.test. 3600 IN TXT "v=DMARC1"
+brief-sts  |         |                                                 | warning | mta-sts  | max_age: 604800
+zero-sts   |         |                                                 | warning | mta-sts  | max_age: 604800
+typed-sts  |         |                                                 | warning | mta-sts  | Content-Type: text/plain
+moved-sts  |         |                                                 | failure | mta-sts  | Senders do not follow redirects. Serve this at https://mta-sts.DOMAIN/
+page-sts   |         |                                                 | failure | mta-sts  | Serve this at https://mta-sts.DOMAIN/
+`).map(([name, records = '', instead = '', status = '', check = '', fix = '']) => {
+  const [record = '', ...removed] = records.split('+')
+  const faults = { ...Object.fromEntries(removed.map((one) => [one, ''])), [record]: instead }
+  return { domain: `${name}.test`, faults, status, check, fix }
 })
+
+const POLICY = 'version: STSv1\nmode: enforce\nmx: mx.test\nmax_age: 604800\n'
+/** What is served at the host of the policy instead of a right one. */
+export const FAULTY_POLICIES = {
+  'mta-sts.brief-sts.test': { text: POLICY.replace('604800', '60') },
+  'mta-sts.zero-sts.test': { text: POLICY.replace('604800', '0') },
+  'mta-sts.typed-sts.test': { text: POLICY, headers: { 'content-type': 'text/html' } },
+  'mta-sts.moved-sts.test': {
+    text: '',
+    status: 301,
+    headers: { location: 'https://www.moved-sts.test/policy' },
+  },
+  'mta-sts.page-sts.test': { text: '<!doctype html>', headers: { 'content-type': 'text/html' } },
+}
 export const RIGHT = 'right.test'
 export const BROKEN = 'broken.test'
 /** Has MX and SPF records only; `*.bare.test` has none. */

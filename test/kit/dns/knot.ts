@@ -20,29 +20,35 @@ interface ZoneOptions {
   serial?: number
   /** A zone that cannot be loaded: names in it are answered with SERVFAIL. */
   broken?: string
+  /** Zones that are signed with DNSSEC. */
+  signed?: readonly string[]
 }
 
 /** Writes knot.conf and the zone of a Knot DNS that is the root of a private name space. */
 export function dnsServerFiles(folder: string, options: ZoneOptions): void {
-  const { listen, records, zones = {}, serial = 1, broken = 'broken.test' } = options
+  const { listen, records, zones = {}, serial = 1, broken = 'broken.test', signed = [] } = options
   writeFileSync(join(folder, 'root.zone'), zoneText('', serial, records))
   for (const [name, lines] of Object.entries(zones)) {
     writeFileSync(join(folder, `${name}.zone`), zoneText(name, serial, lines))
   }
   const names = [broken, ...Object.keys(zones)]
-  writeFileSync(join(folder, 'knot.conf'), configuration(folder, listen, names))
+  writeFileSync(join(folder, 'knot.conf'), configuration(folder, { listen, zones: names, signed }))
 }
 
 /** Debian's Knot DNS on a free local port. */
 export async function openDnsServer(
   records: readonly string[],
-  { broken = 'broken.test', zones = {} }: Pick<ZoneOptions, 'broken' | 'zones'> = {},
+  {
+    broken = 'broken.test',
+    zones = {},
+    signed = [],
+  }: Pick<ZoneOptions, 'broken' | 'zones' | 'signed'> = {},
 ) {
   const folder = tempFolder()
   const port = await freePort()
   const listen = `127.0.0.1@${port}`
   let serial = 1
-  dnsServerFiles(folder.path, { listen, records, zones, broken })
+  dnsServerFiles(folder.path, { listen, records, zones, broken, signed })
   const server = await startServer({
     command: [program('knotd'), '-c', join(folder.path, 'knot.conf')],
     folder: folder.path,
@@ -50,8 +56,9 @@ export async function openDnsServer(
   })
   const resolver = new Resolver()
   resolver.setServers([`127.0.0.1:${port}`])
+  // Signing a zone raises its serial.
   const hasLoaded = async (zone: string) =>
-    (await resolver.resolveSoa(zone).catch(() => undefined))?.serial === serial
+    ((await resolver.resolveSoa(zone).catch(() => undefined))?.serial ?? 0) >= serial
   const isLoaded = async () =>
     (await Promise.all(['.', ...Object.keys(zones)].map(hasLoaded))).every(Boolean)
   await waitUntil(isLoaded)
@@ -91,7 +98,15 @@ function zoneText(name: string, serial: number, records: readonly string[]): str
 }
 
 /** A zone without a file is broken. */
-function configuration(folder: string, listen: string, zones: readonly string[]): string {
+function configuration(
+  folder: string,
+  {
+    listen,
+    zones,
+    signed,
+  }: { listen: string; zones: readonly string[]; signed: readonly string[] },
+): string {
+  const signing = (zone: string) => (signed.includes(zone) ? '    dnssec-signing: on\n' : '')
   return `server:
     rundir: "${folder}"
     listen: ${listen}
@@ -111,5 +126,5 @@ template:
 zone:
   - domain: "."
     file: root.zone
-${zones.map((zone) => `  - domain: "${zone}"\n    file: ${zone}.zone\n`).join('')}`
+${zones.map((zone) => `  - domain: "${zone}"\n    file: ${zone}.zone\n${signing(zone)}`).join('')}`
 }

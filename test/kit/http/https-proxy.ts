@@ -37,13 +37,21 @@ interface ProxyOptions {
   forwards?: boolean
   /** How far its clock is ahead. */
   aheadMs?: number
-  /** Texts that it serves itself, by host and path. */
-  files?: Record<string, string>
+  /** What it serves itself, by host and path: a text, or what differs from a plain response. */
+  files?: Record<string, string | ServedFile>
+  /** Where it redirects all other requests to. */
+  redirect?: (path: string) => string
+}
+
+interface ServedFile {
+  text: string
+  status?: number
+  headers?: Record<string, string>
 }
 
 /** A reverse proxy with TLS on a free port, as Caddy or nginx would be. */
 export async function openHttpsProxy(options: ProxyOptions) {
-  const { certificates, port, from, forwards = true, aheadMs = 0, files = {} } = options
+  const { certificates, port, from, forwards = true, aheadMs = 0, files = {}, redirect } = options
   const contexts = new Map(
     Object.entries(certificates).map(([name, pem]) => {
       return [name, createSecureContext({ cert: pem, key: pem })] as const
@@ -56,8 +64,17 @@ export async function openHttpsProxy(options: ProxyOptions) {
       const { url: path, method, headers } = incoming
       const host = (headers.host ?? '').replace(/:\d+$/, '')
       if (path?.startsWith('/.well-known/')) {
-        const file = files[`${host}${path}`]
-        outgoing.writeHead(file === undefined ? 404 : 200).end(file)
+        const file = files[`${host}${path}`] ?? { text: '', status: 404 }
+        const {
+          text,
+          status = 200,
+          headers = {},
+        } = typeof file === 'string' ? { text: file } : file
+        outgoing.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(text)
+        return
+      }
+      if (redirect) {
+        outgoing.writeHead(301, { location: redirect(path ?? '/') }).end()
         return
       }
       const client = incoming.socket.remoteAddress?.replace('::ffff:', '') ?? ''

@@ -1,0 +1,99 @@
+import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
+import { isLoopback } from '../../base/ip.ts'
+import { printable } from '../../base/text.ts'
+import { NOT_RUNNING } from './installation-rules.ts'
+import type { HttpResponse } from './result.ts'
+import { overdueDays } from './tls-rules.ts'
+
+export interface HttpFacts {
+  port: number
+  /** To /api/domains, by which a service is recognized. */
+  response: HttpResponse
+  /** It answers on its SMTP port. */
+  isRunning: boolean
+  /** Why this command cannot use the store either, which other checks report. */
+  storeFault: string | undefined
+}
+
+export function evaluateHttp({ port, response, isRunning, storeFault }: HttpFacts): CheckResult {
+  const restart =
+    'Restart the service, and read its log. If another program uses the port, set MAYFLY_HTTP_PORT'
+  if ('error' in response) {
+    return isRunning ? failure(`port ${port}: ${response.error}`, restart) : skipped(NOT_RUNNING)
+  }
+  const { status, body } = response
+  if (status === 200) return ok(`port ${port}`)
+  if (storeFault !== undefined) return skipped('see store and postgres')
+  if (status === 429) return skipped('too many requests from this machine')
+  return failure(`port ${port}: ${status} ${printable(body)}`, restart)
+}
+
+/** `response` is the one to /api/domains through the URL, `local` that of the service itself. */
+export function evaluateBaseUrl(
+  baseUrl: string,
+  {
+    response,
+    local,
+    now,
+  }: { response: HttpResponse | undefined; local: string | undefined; now: Date },
+): CheckResult {
+  const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
+  if (baseUrl === '')
+    return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
+  const { hostname, host, protocol } = new URL(baseUrl)
+  const isLocal = hostname === 'localhost' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
+  if (response && 'error' in response) return unreached(baseUrl, response)
+  const target = response && redirectTarget(`${baseUrl}/api/domains`, response)
+  if (target) return redirected(baseUrl, target)
+  const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
+  if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
+  const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
+  if (response && (response.status !== 200 || response.body !== local))
+    return failure(
+      `${baseUrl}/api/domains (status ${response.status}) is not this service`,
+      forward,
+    )
+  return (
+    expiryWarning(hostname, response, now) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
+  )
+}
+
+function unreached(
+  baseUrl: string,
+  { error, cause }: Extract<HttpResponse, { error: string }>,
+): CheckResult {
+  const seen = `${baseUrl}: ${error}`
+  const valid = `Install a valid certificate for ${new URL(baseUrl).hostname}, with its intermediate certificates, in the proxy`
+  const retry = `Many networks cannot reach their own address. Try it from elsewhere: curl -i ${baseUrl}/livez`
+  return cause === 'certificate' ? failure(seen, valid) : warning(seen, retry)
+}
+
+function expiryWarning(
+  hostname: string,
+  response: Exclude<HttpResponse, { error: string }> | undefined,
+  now: Date,
+): CheckResult | undefined {
+  const { validFrom: notBefore, validTo: notAfter } = response ?? {}
+  const days = notBefore && notAfter && overdueDays({ notBefore, notAfter }, now)
+  if (days === undefined) return undefined
+  const renew =
+    'Renew it in the proxy, and find out why that did not happen: its log, or certbot renew --dry-run'
+  return warning(`the certificate of ${hostname} expires in ${days} days`, renew)
+}
+
+function redirected(baseUrl: string, target: URL): CheckResult {
+  const isUpgrade = target.protocol === 'https:' && baseUrl.startsWith('http:')
+  if (isUpgrade)
+    return warning(`${baseUrl} is not encrypted`, `Set MAYFLY_BASE_URL=${target.origin}`)
+  const seen = `${baseUrl}/api/domains redirects to ${target.href}`
+  const move = `Set MAYFLY_BASE_URL=${target.origin}, or make the proxy serve ${baseUrl} without a redirect`
+  return failure(seen, target.origin === new URL(baseUrl).origin ? NO_REDIRECT : move)
+}
+
+const NO_REDIRECT =
+  'Make the proxy forward requests instead of redirecting them to itself. In front of it, a CDN that connects by HTTP must use HTTPS (Cloudflare: SSL/TLS mode Full (strict) instead of Flexible)'
+
+function redirectTarget(from: string, response: HttpResponse): URL | undefined {
+  if ('error' in response || response.location === undefined) return undefined
+  return URL.parse(response.location, from) ?? undefined
+}
