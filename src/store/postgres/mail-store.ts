@@ -1,12 +1,12 @@
 import { outageCause } from '../../base/jobs/outage.ts'
 import { Problem } from '../../base/problem.ts'
+import { throttled } from '../../base/throttled.ts'
 import { type LedgerHmac, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
 import type { StoreFault, SweepOptions } from '../../mail/store.ts'
 import { sweepSteps } from '../../mail/sweep-store.ts'
 import { mailReads, mailTransactions, mailWrites } from '../operations.ts'
 import type { Store } from '../store.ts'
-import { throttled } from '../throttled.ts'
 import type { Connections } from './connection/connections.ts'
 import {
   DURABILITY,

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { diskSpace } from '../../base/disk-space.ts'
 import { namesOf } from '../../base/operation.ts'
+import { throttled } from '../../base/throttled.ts'
 import { openLedgerHmac } from '../../mail/rules/ledger.ts'
 import type { ReceiveLimits } from '../../mail/rules/recipient.ts'
 import type { MailboxId } from '../../mail/rules/session.ts'
@@ -9,7 +10,6 @@ import { sweepSteps } from '../../mail/sweep-store.ts'
 import { compress } from '../compression.ts'
 import { mailReads, mailTransactions, mailWrites, resolvedMail } from '../operations.ts'
 import type { Store } from '../store.ts'
-import { throttled } from '../throttled.ts'
 import { type Db, MAIL_FILE, openReader } from './files.ts'
 import {
   groupCommit,
