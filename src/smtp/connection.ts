@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import type { SecureContext } from 'node:tls'
 import type { ReportOutage } from '../base/jobs/outage.ts'
 import { toError } from '../base/problem.ts'
 import { closedSessions } from './metrics.ts'
@@ -7,6 +6,7 @@ import type { SmtpDeps, SmtpTimeouts } from './options.ts'
 import type { SmtpSession } from './protocol.ts'
 import { REPLIES } from './replies.ts'
 import type { SmtpLimits } from './state.ts'
+import type { ContextFor } from './tls.ts'
 
 /** State shared by all connections of one server. */
 export interface ServerContext {
@@ -14,7 +14,7 @@ export interface ServerContext {
   limits: SmtpLimits
   timeouts: SmtpTimeouts
   clock: () => number
-  secureContext: (() => SecureContext) | undefined
+  secureContext: ContextFor | undefined
   isProxy: ((ip: string) => boolean) | undefined
   reportOutage: ReportOutage
   /** New connections get 421. */

@@ -4,6 +4,7 @@ import type { MailLog } from '../mail/log/mail-log.ts'
 import type { Recipient, RefusedRecipient } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope } from '../shared/mail.ts'
+import type { TlsContexts } from '../tls/contexts.ts'
 import type { SmtpLimits } from './state.ts'
 
 /** Services and limits that the SMTP server uses. */
@@ -58,7 +59,9 @@ export interface SmtpOptions {
   /** PEM files of the operator's certificate chain and key. If both are empty, a self-signed certificate is used. */
   tlsCert?: string
   tlsKey?: string
-  /** Directory of the self-signed certificate. Without it and without tlsCert, STARTTLS is not offered. */
+  /** Certificates by host name, unless tlsCert is given. */
+  contexts?: Pick<TlsContexts, 'contextFor' | 'expiresAt'> | undefined
+  /** Directory of the self-signed certificate. Without it, tlsCert and contexts, STARTTLS is not offered. */
   folder?: string
   limits?: Partial<Omit<SmtpLimits, 'hostname' | 'offerTls' | 'maxBytes' | 'refuseBareNewlines'>>
   timeouts?: Partial<SmtpTimeouts>

@@ -4,12 +4,13 @@ import { createServer } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { ipRangeMatcher } from '../base/ip.ts'
 import { outageReporter } from '../base/jobs/outage.ts'
+import { ensureCertificate } from '../tls/own-certificate.ts'
 import { acceptConnection } from './accept-connection.ts'
 import { type Connection, closeWithReply, guard, type ServerContext } from './connection.ts'
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type SmtpDeps, type SmtpOptions } from './options.ts'
 import { REPLIES } from './replies.ts'
 import { drainConnection } from './session-loop.ts'
-import { type CertificateFiles, ensureCertificate, reloadingSecureContext } from './tls.ts'
+import { type ContextFor, obtainedContext, reloadingSecureContext } from './tls.ts'
 
 export interface SmtpServer {
   port: number
@@ -68,7 +69,7 @@ export async function openSmtpServer(deps: SmtpDeps, options: SmtpOptions): Prom
 
 async function createContext(deps: SmtpDeps, options: SmtpOptions): Promise<ServerContext> {
   const { hostname, maxBytes, refuseBareNewlines } = { ...DEFAULT_LIMITS, ...options }
-  const files = await certificateFiles(deps, options)
+  const secureContext = await openSecureContext(deps, options)
   return {
     deps,
     limits: {
@@ -77,11 +78,11 @@ async function createContext(deps: SmtpDeps, options: SmtpOptions): Promise<Serv
       hostname,
       maxBytes,
       refuseBareNewlines,
-      offerTls: files !== undefined,
+      offerTls: secureContext !== undefined,
     },
     timeouts: { ...DEFAULT_TIMEOUTS, ...options.timeouts },
     clock: options.clock ?? (() => performance.now()),
-    secureContext: files && reloadingSecureContext(files, deps.log),
+    secureContext,
     isProxy: options.proxyFrom?.length ? ipRangeMatcher(options.proxyFrom) : undefined,
     reportOutage: outageReporter(deps.log),
     draining: false,
@@ -90,14 +91,15 @@ async function createContext(deps: SmtpDeps, options: SmtpOptions): Promise<Serv
   }
 }
 
-async function certificateFiles(
-  { now }: SmtpDeps,
-  { tlsCert, tlsKey, folder, hostname }: SmtpOptions,
-): Promise<CertificateFiles | undefined> {
-  if (tlsCert && tlsKey) return { cert: tlsCert, key: tlsKey }
+async function openSecureContext(
+  { now, log }: SmtpDeps,
+  { tlsCert, tlsKey, contexts, folder, hostname }: SmtpOptions,
+): Promise<ContextFor | undefined> {
+  if (tlsCert && tlsKey) return reloadingSecureContext({ cert: tlsCert, key: tlsKey }, log)
+  if (contexts) return obtainedContext(contexts)
   if (folder === undefined) return undefined
   const both = await ensureCertificate(folder, { hostname, now: now(), serial: randomBytes(16) })
-  return { cert: both, key: both }
+  return reloadingSecureContext({ cert: both, key: both }, log)
 }
 
 function checkAllTimeouts({ connections, awaitingProxyHeader, timeouts, clock }: ServerContext) {

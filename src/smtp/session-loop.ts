@@ -213,7 +213,7 @@ function startTls(connection: Connection): void {
   connection.lastActivityAt = server.clock()
   const plain = connection.socket
   plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
-  connection.socket = upgradeToTls(plain, server.secureContext(), {
+  connection.socket = upgradeToTls(plain, server.secureContext, {
     done(tls) {
       connection.phase = 'open'
       guard(connection, () => runStep(connection, session.complete({ kind: 'tls', tls })))

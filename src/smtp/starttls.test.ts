@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
+import { selfSigned } from '../tls/x509.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 import { oneChunk, transcript } from './testing/transcript.ts'
-import { selfSigned } from './tls.ts'
 
 const { deps, seen } = recordingDeps()
 let folder = ''

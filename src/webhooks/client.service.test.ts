@@ -9,7 +9,7 @@ import { openDnsServer } from '../../test/kit/dns/dns-server.ts'
 import { isProblem } from '../../test/kit/http/problem.ts'
 import { openReceiver } from '../../test/kit/http/webhook-receiver.ts'
 import { waitUntil } from '../../test/kit/wait-until.ts'
-import { selfSigned } from '../smtp/tls.ts'
+import { selfSigned } from '../tls/x509.ts'
 import { openWebhookClient } from './client.ts'
 import type { AllowedTargets } from './target.ts'
 

@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { selfSigned } from '../../../src/smtp/tls.ts'
+import { selfSigned } from '../../../src/tls/x509.ts'
 
 /** A key and a certificate of this host, in one PEM text. */
 export function certificateFor(hostname: string, now = new Date()): string {

@@ -19,6 +19,8 @@ export const PROGRAMS = {
   haproxy: ['haproxy', 'a load balancer in front of the nodes'],
   dovecot: ['dovecot-imapd', 'a mail account to fetch from'],
   knotd: ['knot', 'a name server with the zones of mail domains'],
+  pebble: ['pebble', 'a certificate authority'],
+  'pebble-challtestsrv': ['pebble', 'a name server for that'],
   ip: ['iproute2', 'addresses of a private network'],
   mmdebstrap: ['mmdebstrap', 'a Debian to install the package in'],
   buildah: ['buildah', 'builds the container image'],

@@ -1,0 +1,68 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hasErrorCode } from '../base/problem.ts'
+import type { TlsEntry, TlsKind, TlsStore } from './store.ts'
+
+const SUFFIX = {
+  account: '.account.json',
+  certificate: '.pem',
+  attempts: '.attempts.json',
+} as const satisfies Record<Exclude<TlsKind, 'challenge'>, string>
+
+const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
+
+/** Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. */
+export function openTlsFiles(folder: string): TlsStore {
+  // They last for seconds, and only this process responds to them.
+  const challenges = new Map<string, TlsEntry>()
+
+  function pathOf(kind: keyof typeof SUFFIX, name: string): string {
+    if (!NAME.test(name)) throw new Error(`not a name of a certificate: ${name}`)
+    return join(folder, `${name}${SUFFIX[kind]}`)
+  }
+
+  return {
+    async listTlsEntries(kind) {
+      if (kind === 'challenge') return [...challenges.values()]
+      const suffix = SUFFIX[kind]
+      const names = (await readdir(folder).catch(emptyIfMissing))
+        .filter((file) => file.endsWith(suffix) && NAME.test(file))
+        .map((file) => file.slice(0, -suffix.length))
+        .toSorted()
+      return await Promise.all(
+        names.map(async (name) => {
+          return { kind, name, value: await readFile(pathOf(kind, name), 'utf8') }
+        }),
+      )
+    },
+
+    async saveTlsEntry(entry) {
+      const { kind, name, value } = entry
+      if (kind === 'challenge') challenges.set(name, entry)
+      else await replaceFile(folder, pathOf(kind, name), value)
+    },
+
+    async deleteTlsEntry(kind, name) {
+      if (kind === 'challenge') challenges.delete(name)
+      else await rm(pathOf(kind, name), { force: true })
+    },
+  }
+}
+
+async function replaceFile(folder: string, path: string, content: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const draft = `${path}.new`
+  const file = await open(draft, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}
+
+function emptyIfMissing(error: unknown): string[] {
+  if (hasErrorCode(error, 'ENOENT')) return []
+  throw error
+}

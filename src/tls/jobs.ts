@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MailDomain } from '../base/address.ts'
+import { type LeaseStore, runUnderLease, untilAborted } from '../base/jobs/lease.ts'
+import { logFault } from '../base/jobs/outage.ts'
+import { repeatUntilAborted, runUntilStopped, unlessAborted } from '../base/jobs/repeat.ts'
+import type { Log } from '../base/log/log.ts'
+import { registerMetric } from '../base/metrics.ts'
+import { spaced } from '../base/throttled.ts'
+import { openAcmeHttp } from './acme/http.ts'
+import type { CertificateSet, ServedCertificate } from './contexts.ts'
+import { openTlsFiles } from './files.ts'
+import { readAttempts, readCertificates, renewCertificates } from './renew-certificates.ts'
+import { type Attempts, certificateNames, NO_ATTEMPTS, renewalTime } from './rules.ts'
+import type { TlsStore } from './store.ts'
+
+export interface TlsConfig {
+  data: string
+  /** `sqlite:` for a single node. */
+  store: string
+  http: { baseUrl: string; mtaSts: string }
+  smtp: { hostname: string; tlsCert: string }
+  acme: {
+    on: boolean
+    email: string
+    directory: string
+    caFile: string
+    lookMs: number
+  }
+}
+
+interface JobDeps {
+  config: TlsConfig
+  store: TlsStore & LeaseStore & { listDomains(): Promise<MailDomain[]> }
+  now(): Date
+  log: Log
+  /** Resolves when the servers listen: the CA connects to them. */
+  serving: Promise<void>
+}
+
+/** In the data directory of a single node; in the database of several. */
+export function tlsStorage<Store extends TlsStore>(
+  { data, store: url }: Pick<TlsConfig, 'data' | 'store'>,
+  store: Store,
+): TlsStore {
+  return url === 'sqlite:' ? openTlsFiles(join(data, 'tls')) : store
+}
+
+/** The names that this installation needs certificates for. */
+export function wantedNames(
+  { http, smtp }: Pick<TlsConfig, 'http' | 'smtp'>,
+  domains: readonly MailDomain[],
+): string[] {
+  return certificateNames({
+    baseUrl: http.baseUrl,
+    smtpHost: smtp.tlsCert === '' ? smtp.hostname : undefined,
+    mtaSts: http.mtaSts !== 'off',
+    domains,
+  })
+}
+
+/** Obtains certificates, on one node at a time, and passes those of all names to the threads of this node. */
+export async function startCertificates({ config, store, now, log, serving }: JobDeps) {
+  const { acme } = config
+  if (!acme.on) return { stop: async () => {}, commands: {} }
+  const storage = tlsStorage(config, store)
+  const names = async () => wantedNames(config, await store.listDomains())
+  const board = openBoard()
+  // A flood of handshakes must not become a flood of queries. No result is older than its request.
+  const listChallenges = spaced(CHALLENGE_MS, () => storage.listTlsEntries('challenge'))
+
+  async function follow(): Promise<true> {
+    const [wanted, certificates, attempts] = await Promise.all([
+      names(),
+      readCertificates(storage),
+      readAttempts(storage),
+    ])
+    const found = wanted.flatMap((name) => certificates.get(name) ?? [])
+    board.publish({
+      names: wanted,
+      certificates: found.map((one): ServedCertificate => {
+        const dueAt = renewalTime(one, attempts.get(one.name) ?? NO_ATTEMPTS).getTime()
+        return { name: one.name, pem: one.pem, dueAt, expiresAt: one.notAfter.getTime() }
+      }),
+    })
+    report = { certificates: found, attempts, names: wanted }
+    return true
+  }
+  // Before the servers start. What cannot be read now does not keep them from starting.
+  await follow().catch((error) => logFault(log, error, 'cannot read the certificates; retrying'))
+  const repeated = {
+    failed: 'cannot read the certificates; retrying',
+    intervalMs: acme.lookMs,
+    log,
+  }
+  const following = runUntilStopped((ended) =>
+    repeatUntilAborted(ended, { ...repeated, operation: follow }),
+  )
+
+  const renew = async (stop: AbortSignal) => {
+    const ca = acme.caFile === '' ? undefined : readFileSync(acme.caFile, 'utf8')
+    const send = openAcmeHttp({ ca, userAgent: USER_AGENT, signal: stop })
+    const onSaved = async () => void (await follow())
+    await renewCertificates({ ...acme, storage, send, log, now, onSaved }, await names(), stop)
+  }
+  const repeatRenewal = (stop: AbortSignal) =>
+    repeatUntilAborted(stop, {
+      operation: async () => {
+        await renew(stop)
+        return true
+      },
+      failed: 'renewing certificates failed; retrying',
+      intervalMs: acme.lookMs,
+      log,
+    })
+  const renewing = runUntilStopped(async (ended) => {
+    await Promise.race([serving, untilAborted(ended)])
+    await runUnderLease({ store, log }, { name: 'certificates', ended, operation: repeatRenewal })
+  })
+
+  return {
+    commands: {
+      /** Resolves when there is a newer set than the one seen. */
+      certificates: (seen: number, signal: AbortSignal) => board.after(seen, signal),
+      /** The key authorization of a token, or of a host name; undefined if the CA does not ask for it. */
+      acmeChallenge: async (name: string) =>
+        (await listChallenges()).find((entry) => entry.name === name)?.value,
+    },
+    async stop(): Promise<void> {
+      await Promise.all([following.stop(), renewing.stop()])
+      report = undefined
+    },
+    drain: renewing.stop,
+  }
+}
+
+const CHALLENGE_MS = 50
+const USER_AGENT = 'mayfly'
+
+/** The current set; threads wait for the next one. */
+function openBoard() {
+  let current: CertificateSet = { version: 0, names: [], certificates: [] }
+  let next = Promise.withResolvers<void>()
+  return {
+    publish(set: Omit<CertificateSet, 'version'>): void {
+      const { version, ...last } = current
+      if (JSON.stringify(last) === JSON.stringify(set)) return
+      current = { ...set, version: version + 1 }
+      const { resolve } = next
+      next = Promise.withResolvers()
+      resolve()
+    },
+    async after(seen: number, signal: AbortSignal): Promise<CertificateSet> {
+      while (current.version === seen) await unlessAborted(signal, next.promise)
+      return current
+    },
+  }
+}
+
+interface Report {
+  names: readonly string[]
+  certificates: readonly { name: string; notAfter: Date }[]
+  attempts: ReadonlyMap<string, Attempts>
+}
+
+let report: Report | undefined
+
+registerMetric(() => {
+  const values = (report?.certificates ?? []).map(({ name, notAfter }) => {
+    return { labels: { name }, value: notAfter.getTime() / 1000 }
+  })
+  return {
+    name: 'mayfly_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of a host name expires, in Unix time',
+    type: 'gauge',
+    aggregator: 'min',
+    values,
+  }
+})
+
+registerMetric(() => {
+  const values = (report?.names ?? []).map((name) => {
+    return { labels: { name }, value: report?.attempts.get(name)?.failures ?? 0 }
+  })
+  return {
+    name: 'mayfly_certificate_failures',
+    help: 'Attempts to obtain the certificate of a host name that failed since the last success',
+    type: 'gauge',
+    aggregator: 'sum',
+    values,
+  }
+})

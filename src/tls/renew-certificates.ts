@@ -1,0 +1,213 @@
+import { createPrivateKey, hash, type KeyObject } from 'node:crypto'
+import type { Log } from '../base/log/log.ts'
+import { toError } from '../base/problem.ts'
+import { type AcmeClient, openAcmeClient, type Proof } from './acme/client.ts'
+import { AcmeError, asRecord } from './acme/error.ts'
+import type { SendAcme } from './acme/http.ts'
+import { certificateOf, type StoredCertificate } from './certificate.ts'
+import {
+  type Attempts,
+  beginAttempt,
+  completeAttempt,
+  failAttempt,
+  NO_ATTEMPTS,
+  nextChallenge,
+  renewalTime,
+} from './rules.ts'
+import type { TlsStore } from './store.ts'
+import { generateKey, keyPem, signingRequest } from './x509.ts'
+
+export interface RenewDeps {
+  storage: TlsStore
+  send: SendAcme
+  directory: string
+  email: string
+  log: Pick<Log, 'info' | 'warn'>
+  now(): Date
+  /** A certificate was saved. */
+  onSaved(): Promise<void>
+}
+
+/**
+ * Obtains the certificates of these names that are missing or due, one after the other. A name that fails waits for its next
+ * attempt and does not affect the others. Only one node may do this at a time.
+ */
+export async function renewCertificates(
+  deps: RenewDeps,
+  names: readonly string[],
+  stop: AbortSignal,
+): Promise<void> {
+  const due = await dueNames(deps, names)
+  if (due.length === 0) return
+  // Left behind by a node that died.
+  for (const { kind, name } of await deps.storage.listTlsEntries('challenge'))
+    await deps.storage.deleteTlsEntry(kind, name)
+  const openOnce = onceForAll(() => openSession(deps, stop))
+  for (const one of due) {
+    if (stop.aborted) return
+    const { name, attempts } = one
+    const began = beginAttempt(attempts, deps.now())
+    await saveAttempts(deps, name, began)
+    const type = nextChallenge(attempts)
+    try {
+      await obtain(deps, await openOnce(), { ...one, type })
+    } catch (error) {
+      if (!stop.aborted) await recordFailure(deps, { name, type }, began, asAcmeError(error))
+    }
+  }
+}
+
+/** The first result for all calls, also if it is an error: a CA that cannot be reached is asked once, not for each name. */
+function onceForAll<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined
+  return () => {
+    opened ??= open()
+    return opened
+  }
+}
+
+interface DueName {
+  name: string
+  attempts: Attempts
+  current: StoredCertificate | undefined
+}
+
+async function dueNames({ storage, now }: RenewDeps, names: readonly string[]): Promise<DueName[]> {
+  const [certificates, known] = await Promise.all([
+    readCertificates(storage),
+    readAttempts(storage),
+  ])
+  const at = now()
+  return names.flatMap((name) => {
+    const attempts = known.get(name) ?? NO_ATTEMPTS
+    const current = certificates.get(name)
+    const isDue = !current || renewalTime(current, attempts) <= at
+    // An attempt in the far future was recorded by a clock that was wrong.
+    const mayTry = attempts.nextAt <= at.getTime() || attempts.nextAt > at.getTime() + MAX_WAIT_MS
+    return isDue && mayTry ? [{ name, attempts, current }] : []
+  })
+}
+
+// Longer than any wait that a CA can impose.
+const MAX_WAIT_MS = 8 * 86_400_000
+
+/** Those that can be read, by host name. */
+export async function readCertificates(
+  storage: Pick<TlsStore, 'listTlsEntries'>,
+): Promise<Map<string, StoredCertificate>> {
+  const entries = await storage.listTlsEntries('certificate')
+  const readable = entries.flatMap((entry) => certificateOf(entry) ?? [])
+  return new Map(readable.map((certificate) => [certificate.name, certificate]))
+}
+
+export async function readAttempts(
+  storage: Pick<TlsStore, 'listTlsEntries'>,
+): Promise<Map<string, Attempts>> {
+  const entries = await storage.listTlsEntries('attempts')
+  return new Map(
+    entries.map(({ name, value }) => [name, { ...NO_ATTEMPTS, ...parseRecord(value) }]),
+  )
+}
+
+async function saveAttempts(
+  { storage }: RenewDeps,
+  name: string,
+  attempts: Attempts,
+): Promise<void> {
+  await storage.saveTlsEntry({ kind: 'attempts', name, value: JSON.stringify(attempts) })
+}
+
+async function recordFailure(
+  deps: RenewDeps,
+  { name, type }: { name: string; type: string },
+  began: Attempts,
+  { message, type: problem, retryAfterMs }: AcmeError,
+): Promise<void> {
+  const failure = { message, isRateLimited: problem === 'rateLimited', retryAfterMs }
+  const failed = failAttempt(began, failure, deps.now())
+  await saveAttempts(deps, name, failed)
+  const nextAt = new Date(failed.nextAt).toISOString()
+  deps.log.warn({ name, challenge: type, reason: message, nextAt }, 'no certificate obtained')
+}
+
+function asAcmeError(error: unknown): AcmeError {
+  return error instanceof AcmeError ? error : new AcmeError(toError(error).message)
+}
+
+interface Session {
+  client: AcmeClient
+  /** URL of the account. */
+  account: string
+  /** Registers the account again, under its key. */
+  register(): Promise<string>
+}
+
+/** Connects to the CA with the account of this installation, which is created if there is none. */
+async function openSession(deps: RenewDeps, signal: AbortSignal): Promise<Session> {
+  const { storage, send, directory, email } = deps
+  const id = hash('sha256', directory).slice(0, 32)
+  const entries = await storage.listTlsEntries('account')
+  const known = parseRecord(entries.find(({ name }) => name === id)?.value ?? '{}')
+  const key = typeof known['key'] === 'string' ? createPrivateKey(known['key']) : generateKey()
+  const save = (url: string) => {
+    const value = JSON.stringify({ directory, url, key: keyPem(key) })
+    return storage.saveTlsEntry({ kind: 'account', name: id, value })
+  }
+  // The key first: with it, the account is found again.
+  if (known['key'] === undefined) await save('')
+  const client = await openAcmeClient({ send, directory, accountKey: key, signal })
+  const register = async () => {
+    const url = await client.register(email)
+    await save(url)
+    return url
+  }
+  const account = String(known['url'] ?? '') || (await register())
+  return { client, account, register }
+}
+
+async function obtain(
+  deps: RenewDeps,
+  session: Session,
+  { name, current, type }: Pick<DueName, 'name' | 'current'> & { type: Proof['type'] },
+): Promise<void> {
+  // The same key as before: TLSA records of DANE stay valid.
+  const key = current ? createPrivateKey(current.pem) : generateKey()
+  const proof = { type, publish: publisher(deps) }
+  const order = { name, key, csr: signingRequest(name, key), proof }
+  const chain = await orderWithAccount(session, order)
+  await deps.storage.saveTlsEntry({ kind: 'certificate', name, value: keyPem(key) + chain })
+  await saveAttempts(deps, name, completeAttempt(type, deps.now()))
+  await deps.onSaved()
+  const expiresAt = certificateOf({ name, value: keyPem(key) + chain })?.notAfter.toISOString()
+  deps.log.info({ name, challenge: type, expiresAt }, 'certificate obtained')
+}
+
+type Order = { name: string; key: KeyObject; csr: Uint8Array; proof: Proof }
+
+async function orderWithAccount(session: Session, order: Order): Promise<string> {
+  const { client, account } = session
+  try {
+    return await client.obtain({ ...order, account })
+  } catch (error) {
+    if (!(error instanceof AcmeError) || error.type !== 'accountDoesNotExist') throw error
+    session.account = await session.register()
+    return await client.obtain({ ...order, account: session.account })
+  }
+}
+
+/** Any node responds to a challenge once it is saved. */
+function publisher({ storage }: RenewDeps): Proof['publish'] {
+  return async ({ type, name: host, token, keyAuthorization: value }) => {
+    const name = type === 'http-01' ? token : host
+    await storage.saveTlsEntry({ kind: 'challenge', name, value })
+    return () => storage.deleteTlsEntry('challenge', name)
+  }
+}
+
+function parseRecord(text: string): Record<string, unknown> {
+  try {
+    return asRecord(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
