@@ -19,6 +19,7 @@ import type { ReceiveLimits } from '../mail/rules/recipient.ts'
 import { sessionEnds } from '../mail/session-store.ts'
 import type { StoredRecipient } from '../mail/store.ts'
 import { orderReads, orderTransactions, orderWrites } from '../shop/store.ts'
+import { tlsReads, tlsWrites } from '../tls/store.ts'
 import { webhookReads } from '../webhooks/read-store.ts'
 import { webhookTransactions, webhookWrites } from '../webhooks/store.ts'
 import { shopSweep } from './shop/sweep.ts'
@@ -47,6 +48,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
   ...blockReads,
   ...checkRunReads,
   ...ownDomainReads,
+  ...tlsReads,
 })
 
 export const mailWrites = {
@@ -57,6 +59,7 @@ export const mailWrites = {
   ...accountWrites,
   ...checkRunWrites,
   ...ownDomainWrites,
+  ...tlsWrites,
 }
 
 /** Each in one transaction. */

@@ -9,6 +9,7 @@ import type { InstallationStore } from '../keys/installation-store.ts'
 import type { KeyStore } from '../keys/store.ts'
 import type { MailStore } from '../mail/store.ts'
 import type { OrderStore } from '../shop/store.ts'
+import type { TlsStore } from '../tls/store.ts'
 import type { WebhookStore } from '../webhooks/store.ts'
 import type { shopSweep } from './shop/sweep.ts'
 
@@ -20,7 +21,8 @@ export interface Store
     AccountStore,
     BlockStore,
     CheckRunStore,
-    SeriesStore {}
+    SeriesStore,
+    TlsStore {}
 
 export interface ShopStore
   extends KeyStore,

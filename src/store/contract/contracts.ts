@@ -25,6 +25,7 @@ import { seriesContract } from './series.contract.ts'
 import { sessionsContract } from './sessions.contract.ts'
 import { type OpenShareStore, sharesContract } from './shares.contract.ts'
 import { shopMaintenanceContract } from './shop-maintenance.contract.ts'
+import { tlsContract } from './tls.contract.ts'
 import { unknownLedgerContract } from './unknown-ledger.contract.ts'
 import { webhookChargesContract } from './webhook-charges.contract.ts'
 import { webhooksContract } from './webhooks.contract.ts'
@@ -60,6 +61,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   operator: ({ mail }) => operatorContract(mail),
   'mail log': ({ mail }) => mailLogContract(mail),
   series: ({ shares }) => seriesContract(shares),
+  certificates: ({ mail }) => tlsContract(mail),
   'block list': ({ mail }) => blocksContract(mail),
   'mail visible to a key': ({ mail }) => keyMailContract(mail),
   'version of the mail of a key': ({ mail, runs }) => keyMailVersionContract(mail, runs),
