@@ -30,6 +30,7 @@ import { orderAdminRoutes } from '../shop/admin.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../shop/api/orders.ts'
 import { plansRoute } from '../shop/api/plans.ts'
 import { fakePayRoutes, shopPageRoutes } from '../shop/pages.ts'
+import { acmeChallengeRoute } from '../tls/api.ts'
 import { webhookAdminRoutes } from '../webhooks/admin.ts'
 import { deleteWebhookRoute, webhookRoutes } from '../webhooks/api.ts'
 import { webhookEvents } from '../webhooks/schemas.ts'
@@ -87,6 +88,7 @@ export const routes = [
   ...plainRoutes,
   ...assetRoutes,
   ...siteFileRoutes,
+  acmeChallengeRoute,
   ...shopPageRoutes,
   ...fakePayRoutes,
   ...docsRoutes(documentedRoutes, documentedEvents),

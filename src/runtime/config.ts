@@ -32,6 +32,7 @@ import { mcpConfig } from '../mcp/settings.ts'
 import { shopConfig } from '../shop/settings.ts'
 import { senderChecksConfig, smtpConfig } from '../smtp/settings.ts'
 import { backupConfig } from '../store/backup/settings.ts'
+import { acmeConfig } from '../tls/settings.ts'
 import { webhookConfig } from '../webhooks/settings.ts'
 import { type MemoryLimits, memoryLimits, memorySize } from './memory.ts'
 
@@ -58,6 +59,7 @@ export function readConfig(source: SettingSource) {
     senderChecks: senderChecksConfig(read),
     ...mailLogConfig(read),
     mailOut: mailOutConfig(read, baseUrl),
+    ...acmeConfig(read, http),
     ...keyed,
     ...NO_SHOP,
     // A line for each folder that has settings.

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { ipRangeMatcher, isLoopback } from '../base/ip.ts'
 import { outageReporter } from '../base/jobs/outage.ts'
@@ -12,6 +12,8 @@ import { waitSignals } from '../http/server/disconnect.ts'
 import { handleClientError } from '../http/server/problem-response.ts'
 import { type HttpServerContext, requestHandler } from '../http/server/request-handler.ts'
 import type { RequiresDeps, Route } from '../http/server/route.ts'
+import type { TlsContexts } from '../tls/contexts.ts'
+import { createHttpsServer, redirectToHttps } from '../tls/https.ts'
 import type { Config } from './config.ts'
 import { type HttpParts, openRouteDeps, type RouteDeps } from './route-deps.ts'
 
@@ -24,6 +26,13 @@ interface HttpOptions {
   reusePort: boolean
   /** A request must arrive completely within this time. */
   requestTimeoutMs?: number
+  /** A second port, with TLS; the first one then redirects to it. */
+  https?: { port: number; contexts: TlsContexts } | undefined
+}
+
+interface ListenOptions {
+  port: number
+  isTls: boolean
 }
 
 const MAX_HEADER_BYTES = 16 * 1024
@@ -35,7 +44,7 @@ const IDLE_CHECK_MS = 50
 
 export async function openHttpServer(
   parts: HttpParts,
-  { host, port, reusePort, requestTimeoutMs = 15_000 }: HttpOptions,
+  { host, port, reusePort, requestTimeoutMs = 15_000, https }: HttpOptions,
 ) {
   const { config } = parts
   let draining = false
@@ -57,15 +66,33 @@ export async function openHttpServer(
     routes: servedRoutes(config),
     problemPage: browserProblemPage,
   }
-  const server = createHttpServer(context, requestTimeoutMs)
+  const handle = requestHandler(context)
   const isProxy = ipRangeMatcher(trustProxy)
-  limitConnections(server, {
-    slots: deps.connections,
-    isExempt: (ip) => isLoopback(ip) || isProxy(ip),
-    requestId: context.requestId,
-  })
-  server.listen({ host, port, reusePort })
-  await once(server, 'listening')
+  const servers: Server[] = []
+
+  async function listen(server: Server, listener: RequestListener, to: ListenOptions) {
+    const { port, isTls } = to
+    onClientErrors(server, listener, context)
+    limitConnections(server, {
+      slots: deps.connections,
+      isExempt: (ip) => isLoopback(ip) || isProxy(ip),
+      requestId: context.requestId,
+      isTls,
+    })
+    servers.push(server)
+    server.listen({ host, port, reusePort })
+    await once(server, 'listening')
+  }
+  const options = serverOptions(requestTimeoutMs)
+  const { baseUrl } = config.http
+  const isProxied = context.isSecureAtProxy
+  const plain = https ? redirectToHttps({ baseUrl, isProxied }, handle) : handle
+  const server = createServer(options, plain)
+  await listen(server, plain, { port, isTls: false })
+  if (https) {
+    const secure = createHttpsServer(options, https.contexts, handle)
+    await listen(secure, handle, { port: https.port, isTls: true })
+  }
   const address = server.address()
 
   /** Not ready from now on: long polls end with 503, other requests are served, and each response closes its connection. */
@@ -81,13 +108,7 @@ export async function openHttpServer(
     async close(): Promise<void> {
       drain()
       deps.codes.close()
-      const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
-      const late = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
-      const closed = once(server, 'close')
-      server.close()
-      await closed
-      clearInterval(idle)
-      clearTimeout(late)
+      await Promise.all(servers.map(closeServer))
     },
   }
 }
@@ -97,25 +118,37 @@ function servedRoutes({ adminToken }: Config): readonly (Route & RequiresDeps<Ro
   return adminToken === '' ? routes : [...routes, ...adminRoutes]
 }
 
-function createHttpServer(context: HttpServerContext, requestTimeoutMs: number): Server {
-  const handle = requestHandler(context)
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: requestTimeoutMs / 15,
-      // Checked in request-handler.ts, for an error in our format.
-      requireHostHeader: false,
-    },
-    handle,
-  )
+async function closeServer(server: Server): Promise<void> {
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
+  const late = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+  clearInterval(idle)
+  clearTimeout(late)
+}
+
+function serverOptions(requestTimeoutMs: number) {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: requestTimeoutMs / 15,
+    // Checked in request-handler.ts, for an error in our format.
+    requireHostHeader: false,
+  }
+}
+
+function onClientErrors(
+  server: Server,
+  handle: RequestListener,
+  { requestId }: Pick<HttpServerContext, 'requestId'>,
+): void {
   server.setTimeout(IDLE_TIMEOUT_MS)
   // An unknown Expect header is ignored.
   server.on('checkExpectation', handle)
   server.on('clientError', (fault, socket) =>
-    handleClientError(fault, socket as Socket, context.requestId()),
+    handleClientError(fault, socket as Socket, requestId()),
   )
-  return server
 }

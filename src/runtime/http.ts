@@ -11,7 +11,7 @@ import type { SenderChecks } from '../shared/mail.ts'
 import { openHttpServer } from './http-server.ts'
 import { openLocalSmtp } from './local-smtp.ts'
 import { openCaller } from './ports.ts'
-import { openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
+import { openThreadContexts, openThreadParts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { openShopStore } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
@@ -29,6 +29,9 @@ const largeReads = openLargeReads({ deadlineMs: config.http.parseDeadlineMs })
 const { connections: max } = config.http
 const connectionBudget = openSharedBudget(setup.shared.httpConnections, max)
 const { hold } = openCounters(setup.shared.connections)
+
+const defaultName = URL.parse(config.http.baseUrl)?.hostname ?? ''
+const contexts = await openThreadContexts(setup, { ...parts, callMain, defaultName })
 
 const server = await openHttpServer(
   {
@@ -54,7 +57,7 @@ const server = await openHttpServer(
     randomBytes: (count) => randomBytes(count),
     config,
   },
-  listen,
+  { ...listen, https: contexts && { port: listen.httpsPort, contexts } },
 )
 
 serveMain({

@@ -4,6 +4,7 @@ import { startCheckJob } from '../doctor/jobs.ts'
 import { startOwnDomainChecks } from '../domains/own/jobs.ts'
 import { startShopJobs } from '../shop/jobs.ts'
 import { startBackups } from '../store/backup/jobs.ts'
+import { startCertificates } from '../tls/jobs.ts'
 import { startWebhooks } from '../webhooks/jobs.ts'
 
 // The background work of all folders: a line for each.
@@ -16,6 +17,7 @@ export const jobs = {
   webhooks: startWebhooks,
   ownDomains: startOwnDomainChecks,
   backups: startBackups,
+  certificates: startCertificates,
 }
 
 /** Deletions of what has expired, besides mail and sessions. */

@@ -65,6 +65,8 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     sendBudget: openSendBudget(memory.sendBytes / http.threads),
     draining,
     metrics: async () => String(await callMain('metrics')),
+    acmeChallenge: async (token: string) =>
+      config.acme.on ? ((await callMain('acmeChallenge', token)) as string | undefined) : undefined,
     warnings: async () => (await callMain('warnings')) as string[],
   }
   const deps = {

@@ -8,6 +8,7 @@ import { openMemoryLimit } from '../limit/memory.ts'
 import { NO_BLOCKING } from '../mail/blocking.ts'
 import { openMailLog } from '../mail/log/mail-log.ts'
 import { mailLogKey } from '../mail/log/rules.ts'
+import { openTlsContexts } from '../tls/contexts.ts'
 import type { Config } from './config.ts'
 import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { serve } from './ports.ts'
@@ -38,7 +39,7 @@ export interface ServerThreadSetup extends ThreadSetup {
   shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort
-  listen: { host: string; port: number; reusePort: boolean }
+  listen: { host: string; port: number; httpsPort: number; reusePort: boolean }
 }
 
 export async function openThreadParts({ config, shared, mailPort, ledgerKey, name }: ThreadSetup) {
@@ -80,6 +81,16 @@ export async function openIntakeParts(setup: ThreadSetup) {
       await parts.close()
     },
   }
+}
+
+/** The certificates that the main thread obtains; undefined if it does not. */
+export async function openThreadContexts(
+  { config }: ThreadSetup,
+  deps: Pick<Parameters<typeof openTlsContexts>[0], 'callMain' | 'defaultName' | 'now' | 'log'>,
+) {
+  if (!config.acme.on) return undefined
+  const { hostname } = config.smtp
+  return await openTlsContexts({ ...deps, folder: config.data, hostname })
 }
 
 interface ThreadCommands {

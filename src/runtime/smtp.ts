@@ -4,7 +4,8 @@ import { rateLimitNetwork, senderLimitRules } from '../base/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { acceptRecipient, receiveMail } from '../mail/receive-mail.ts'
 import { openSmtpServer } from '../smtp/server.ts'
-import { openIntakeParts, type ServerThreadSetup, serveMain } from './setup.ts'
+import { openCaller } from './ports.ts'
+import { openIntakeParts, openThreadContexts, type ServerThreadSetup, serveMain } from './setup.ts'
 import { receiveLimits } from './stores.ts'
 
 const setup: ServerThreadSetup = workerData
@@ -59,7 +60,16 @@ const server = await openSmtpServer(
     log,
     now,
   },
-  { ...config.smtp, ...listen, folder: config.data },
+  {
+    ...config.smtp,
+    ...listen,
+    folder: config.data,
+    contexts: await openThreadContexts(setup, {
+      ...parts,
+      callMain: openCaller(setup.mainPort),
+      defaultName: config.smtp.hostname,
+    }),
+  },
 )
 
 serveMain({

@@ -122,6 +122,7 @@ async function startParts(
   closers.push(children.close)
   const sweep = startSweep({ config, store, shop, now, log })
   closers.push(sweep.stop)
+  const serving = Promise.withResolvers<void>()
   const parts = {
     config,
     store,
@@ -133,13 +134,9 @@ async function startParts(
     inspectServer: serverInspection(config),
     readMetrics: metrics.read,
     openBus: () => openBusAndLimit(config, shared, log),
+    serving: serving.promise,
   }
-  const started: Job[] = []
-  for (const start of Object.values(jobs)) {
-    const job = await start(parts)
-    closers.push(job.stop)
-    started.push(job)
-  }
+  const started = await startJobs(parts, closers)
 
   // All adapter threads at once: each may need time to complete what is in progress.
   closers.push(metrics.closeThreads)
@@ -165,6 +162,7 @@ async function startParts(
     serverThreads.push(await startThread('./job.ts', setup, { name, died }))
   }
   const httpPort = await open('http', smtpPort)
+  serving.resolve()
   // HTTP first: a load balancer sends traffic until it sees /readyz fail.
   const drain = async () => {
     // Before anything else.
@@ -188,12 +186,26 @@ function requireCertificate({ smtp, data }: Config): void {
   throw operatorError(where, { seen: fault.seen, fix })
 }
 
+type StartJob = (typeof jobs)[keyof typeof jobs]
+/** What all of them need together. */
+type JobParts = StartJob extends (parts: infer Parts) => unknown ? Parts : never
+
 interface Job {
   stop(): Promise<void>
   /** Called when the service begins to shut down. */
   drain?(): Promise<void>
   /** What HTTP threads may call. */
   commands?: Commands
+}
+
+async function startJobs(parts: JobParts, closers: Closer[]): Promise<Job[]> {
+  const started: Job[] = []
+  for (const start of Object.values(jobs)) {
+    const job = await start(parts)
+    closers.push(job.stop)
+    started.push(job)
+  }
+  return started
 }
 
 function makeSharedMemory(clock: SharedArrayBuffer): SharedMemory {
@@ -227,7 +239,9 @@ async function startServerThreads(kind: 'http' | 'smtp', parts: ServerThreads): 
   const { threads: count } = config[kind]
   const reusePort = count > 1
   const port = reusePort ? await freePort(host, config[kind].port) : config[kind].port
-  const listen = { host, port, reusePort }
+  const { on, httpsPort } = config.acme
+  if (reusePort && kind === 'http' && on) await freePort(host, httpsPort)
+  const listen = { host, port, httpsPort, reusePort }
   const started = await Promise.allSettled(
     Array.from({ length: count }, (_, index) =>
       startServerThread(kind, `${kind}-${index + 1}`, { ...parts, listen }),

@@ -12,8 +12,10 @@ export interface ClientAddresses {
   sourceAddressOf(request: IncomingMessage): string
   /** True for requests of a trusted proxy itself, such as health checks. */
   isTrustedProxy(request: IncomingMessage): boolean
-  /** Whether the client uses https: by the configured base URL, or by X-Forwarded-Proto of a trusted proxy. */
+  /** Whether the client uses https: here, by the configured base URL, or by X-Forwarded-Proto of a trusted proxy. */
   isSecure(request: IncomingMessage): boolean
+  /** Whether it uses https at a trusted proxy. */
+  isSecureAtProxy(request: IncomingMessage): boolean
 }
 
 interface ProxyConfig {
@@ -45,6 +47,12 @@ export function clientAddresses(config: ProxyConfig): ClientAddresses {
   const forwardedClient = (peer: string, headers: IncomingHttpHeaders) =>
     rateLimitNetwork(forwardedAddress(peer, headers['x-forwarded-for'], trusts))
 
+  function isSecureAtProxy({ socket, headers }: IncomingMessage): boolean {
+    // With several proxies, the first is the one the client connects to.
+    const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
+    return scheme?.trim().toLowerCase() === 'https' && trusts(peerOf(socket))
+  }
+
   return {
     clientOf({ socket, headers }) {
       const peer = peerOf(socket)
@@ -63,12 +71,9 @@ export function clientAddresses(config: ProxyConfig): ClientAddresses {
       return JSON.stringify([address, headers['x-forwarded-for'], headers.forwarded])
     },
     isTrustedProxy: ({ socket, headers }) => !isForwarded(headers) && trusts(peerOf(socket)),
-    isSecure({ socket, headers }) {
-      if (baseUrl.startsWith('https:')) return true
-      // With several proxies, the first is the one the client connects to.
-      const scheme = String(headers['x-forwarded-proto'] ?? '').split(',', 1)[0]
-      return scheme?.trim().toLowerCase() === 'https' && trusts(peerOf(socket))
-    },
+    isSecure: (request) =>
+      baseUrl.startsWith('https:') || 'encrypted' in request.socket || isSecureAtProxy(request),
+    isSecureAtProxy,
   }
 }
 

@@ -20,6 +20,8 @@ interface ConnectionLimits {
   /** Not limited per address: loopback and trusted proxies. */
   isExempt(ip: string): boolean
   requestId(): string
+  /** A refused connection is closed without a response, which could not be read before the handshake. */
+  isTls?: boolean
   perAddress?: number
 }
 
@@ -39,6 +41,8 @@ const MAX_EXAMINED = 64
 interface HttpSocket extends Socket {
   /** Internal to Node: the response in progress. */
   _httpMessage?: unknown
+  /** Internal to Node: the connection under TLS. */
+  _parent?: Socket
 }
 
 /**
@@ -47,18 +51,20 @@ interface HttpSocket extends Socket {
  */
 export function limitConnections(
   server: Server,
-  { slots, isExempt, requestId, perAddress = MAX_PER_ADDRESS }: ConnectionLimits,
+  { slots, isExempt, requestId, isTls = false, perAddress = MAX_PER_ADDRESS }: ConnectionLimits,
 ): void {
-  const open = new Map<HttpSocket, () => void>()
-  const served = new WeakSet<HttpSocket>()
+  const open = new Map<Socket, () => void>()
+  /** By connection: the socket that requests come from, which is another one with TLS. */
+  const served = new WeakMap<Socket, HttpSocket>()
   const maxPerAddress = Math.max(1, Math.min(perAddress, Math.floor(slots.max * MAX_ADDRESS_SHARE)))
-  const refuse = connectionRejecter(requestId)
+  const refuse = isTls ? (socket: Socket) => socket.destroy() : connectionRejecter(requestId)
 
   /** Closes one connection that has served a request and has none in progress, if one is soon found. */
   function closeIdle(): boolean {
     for (const [socket, release] of [...open.entries().take(MAX_EXAMINED)]) {
-      if (served.has(socket) && !socket._httpMessage) {
-        socket.destroy()
+      const requests = served.get(socket)
+      if (requests && !requests._httpMessage) {
+        requests.destroy()
         release()
         return true
       }
@@ -69,7 +75,7 @@ export function limitConnections(
     return false
   }
 
-  function exceededLimit(socket: HttpSocket): 'address' | 'all' | undefined {
+  function exceededLimit(socket: Socket): 'address' | 'all' | undefined {
     const ip = socket.remoteAddress ?? ''
     const address = isExempt(ip) ? undefined : `http ${rateLimitNetwork(ip)}`
     const releaseAddress =
@@ -89,7 +95,9 @@ export function limitConnections(
     return undefined
   }
 
-  server.on('request', ({ socket }) => served.add(socket))
+  server.on('request', ({ socket }: { socket: HttpSocket }) =>
+    served.set(socket._parent ?? socket, socket),
+  )
   const accept = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {

@@ -17,6 +17,7 @@ export async function startApp({
   at,
   // Each costs as much as a quarter of the service.
   parsing = { children: 1 },
+  acmeLookMs,
   ...forTests
 }: AppOptions = {}) {
   const { config: read } = readConfig({
@@ -40,7 +41,8 @@ export async function startApp({
   })
   // A machine may stall for seconds: only tests of the deadline set a short one.
   const http = { ...read.http, parseDeadlineMs: 120_000, ...forTests }
-  const config = { ...read, http }
+  const acme = { ...read.acme, lookMs: acmeLookMs ?? read.acme.lookMs }
+  const config = { ...read, http, acme }
   const shared = makeClock()
   const clock = openClock(shared)
   if (at) clock.move(Math.round((at.getTime() - Date.now()) / 1_000))
@@ -123,6 +125,8 @@ interface AppOptions {
   resultWaitMs?: number
   /** How long a request waits for a mail to be parsed. */
   parseDeadlineMs?: number
+  /** How often certificates are looked at. */
+  acmeLookMs?: number
 }
 
 /** Only the bus wakes waiting clients: there is no polling and no heartbeat. */
