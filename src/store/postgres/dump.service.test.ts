@@ -16,12 +16,14 @@ import { MAIL_OPTIONS } from '../../../test/kit/store/postgres-stores.ts'
 import { issueIn } from '../../../test/kit/store/shop-folder.ts'
 import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
+import { PERMANENT } from '../../mail/rules/session.ts'
 import { openPostgresLedger } from './ledger.ts'
 import { openPostgresMail } from './mail-store.ts'
 import { openPostgresShop } from './shop-store.ts'
 
 const DOCS = readFileSync(new URL('../../../docs/scaling.md', import.meta.url), 'utf8')
-const commandOf = (name: string) => new RegExp(`^${name} .*$`, 'm').exec(DOCS)?.[0] ?? ''
+const commandOf = (start: string) =>
+  DOCS.split('\n').find((line) => line.startsWith(`${start} `)) ?? ''
 
 let postgres: Postgres
 let folder: ReturnType<typeof tempFolder>
@@ -34,11 +36,11 @@ afterAll(async () => {
   await postgres.close()
 })
 
-/** Runs a command of the document on this database. */
-function run(name: 'pg_dump' | 'psql', database: string): void {
-  const command = commandOf(name)
-    .replace(name, postgresProgram(name))
-    .replace(/ mayfly(?= |$)/, ` ${postgres.urlOf(database)}`)
+/** Runs a command of the document, which begins like this, on this database. */
+function run(start: 'pg_dump' | 'psql' | '(echo', database: string): void {
+  const command = commandOf(start)
+    .replace(/\b(?:pg_dump|psql)\b/, (name) => postgresProgram(name as 'psql'))
+    .replace(/ mayfly(?=[ ;]|$)/, ` ${postgres.urlOf(database)}`)
     .replace('mayfly.sql', join(folder.path, 'mayfly.sql'))
   execSync(command, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
@@ -79,9 +81,16 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
   await filled.mail.addBlocks({ entries, note: '', expiresAt: undefined, now: START })
   const session = newSession('ann@pool.test', { tokenHash: 't', createdAt: START, lifeMs: HOUR })
   expect(await filled.mail.createSession(session)).toBeDefined()
+  const own = { id: 'dom_1', keyId, name: host('own.test'), token: 't', createdAt: START }
+  await filled.mail.addOwnDomain(own, 1)
+  await filled.mail.activateOwnDomain({ id: own.id, keyId, now: START })
+  const permanent = newSession('bob@own.test', { tokenHash: 'u', createdAt: START, lifeMs: HOUR })
+  const kept = { ...permanent, keyId, ownDomain: own.name, expiresAt: PERMANENT, label: 'stays' }
+  expect(await filled.mail.createSession(kept)).toBeDefined()
   const domains = await filled.mail.listDomains()
   await filled.close()
   run('pg_dump', before)
+  run('(echo', before)
 
   await (await open(after)).close()
   run('psql', after)
@@ -93,11 +102,20 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
   ])
   expect(await restored.mail.listDomains()).toEqual(domains)
   expect(await restored.mail.countBlocks(START)).toBe(1)
+  expect(await restored.mail.listOwnDomains(keyId)).toMatchObject([
+    { name: 'own.test', state: 'suspended', reason: 'not_checked', checkedAt: undefined },
+  ])
+  expect(await restored.mail.findDomain(own.name)).toMatchObject({ owner: keyId, active: false })
+  const page = { keyId, now: START, beforeId: undefined, limit: 9 }
+  expect(await restored.mail.listKeySessions(page)).toMatchObject([
+    { address: 'bob@own.test', label: 'stays', count: 0, bytes: 0 },
+  ])
+  expect(await restored.mail.findSession('u')).toBeUndefined()
   expect(await restored.mail.findRecipient(address('ann@pool.test'))).toMatchObject({
     session: undefined,
     inLedger: true,
     ledger: { unknownUntil: started.state.unknownUntil },
   })
-  expect((await restored.mail.addDomain({ ...domain, name: host('next.test') }))?.id).toBe(2)
+  expect((await restored.mail.addDomain({ ...domain, name: host('next.test') }))?.id).toBe(3)
   await restored.close()
 })
