@@ -128,6 +128,8 @@ describe('server URLs', () => {
 
   for (const [name, env] of [
     ['Redis without a shared store', { MAYFLY_REDIS: 'redis://news' }],
+    ['daily backups of PostgreSQL', { MAYFLY_STORE: STORE, MAYFLY_BACKUP: '/backups' }],
+    ['daily backups into the data folder', { MAYFLY_DATA: './data', MAYFLY_BACKUP: 'data/' }],
     ['an invalid Redis URL', { MAYFLY_STORE: STORE, MAYFLY_REDIS: 'http://:secret@news' }],
     [
       'the servers of a Redis Cluster',

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { inShop, NOON, shopFolder } from '../../../test/kit/store/shop-folder.ts'
 import { waitUntil } from '../../../test/kit/wait-until.ts'
 import { startBackups } from './jobs.ts'
+import { backupMetrics } from './metrics.ts'
 
 let shop: ReturnType<typeof shopFolder>
 let folder: string
@@ -28,15 +29,23 @@ async function runOn(day: number, done = () => lines.length > 0) {
   const job = startBackups({ config, now, log }, { firstMs: 0 })
   await waitUntil(done).finally(job.stop)
 }
+/** The value of the metric. */
+async function metric(config = { data: shop.data, store: 'sqlite:', backup: { folder } }) {
+  const [found] = await backupMetrics({ config })
+  return found?.values.map(({ value }) => value)
+}
 const names = () => readdirSync(folder).map((name) => name.slice(0, 17))
 
 test('a service makes a backup each day, and keeps as many as it should', async () => {
+  expect(await metric()).toEqual([0])
+  const started = Math.floor(Date.now() / 1000)
   for (const day of [0, 1, 2]) {
     lines = []
     await runOn(day)
   }
   expect(lines).toEqual([['backup written and verified', 1]])
   expect(names()).toEqual(['mayfly-2026-03-02', 'mayfly-2026-03-03'])
+  expect((await metric())?.[0]).toBeGreaterThanOrEqual(started)
 })
 
 test('what prevents it is logged, and the next attempt succeeds', async () => {
@@ -49,4 +58,10 @@ test('what prevents it is logged, and the next attempt succeeds', async () => {
   lines = []
   await runOn(0)
   expect(names()).toEqual(['mayfly-2026-03-01'])
+})
+
+test('the time of the last backup has no value if there should be none', async () => {
+  const data = { data: shop.data, backup: { folder: '' } }
+  expect(await metric({ ...data, store: 'sqlite:' })).toEqual([])
+  expect(await metric({ ...data, store: 'postgres://db/mayfly' })).toBeUndefined()
 })
