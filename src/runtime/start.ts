@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
@@ -11,16 +10,11 @@ import { freePort, listenHost } from '../base/network.ts'
 import { makeWaiterCounts } from '../bus/memory.ts'
 import { makeRates } from '../limit/memory.ts'
 import { makeCounters, makeSharedBudget } from '../limit/shared-counters.ts'
-import { openParseOnce, type ParseRequest } from '../mail/read/parse-once.ts'
 import { addConfiguredDomains } from '../mail/sessions/domains.ts'
-import { openMailSandbox, openParser } from '../mime/parser.ts'
-import { childIsolation } from '../sandbox/isolation.ts'
 import type { SandboxOptions } from '../sandbox/pool.ts'
-import { openChecker } from '../sender-auth/checker.ts'
-import { openDns } from '../sender-auth/dns.ts'
-import type { SenderCheckInput } from '../shared/mail.ts'
 import { makeVersions } from '../store/sqlite/mailbox-cache.ts'
 import type { Store } from '../store/store.ts'
+import { openChildren } from './children.ts'
 import type { Config } from './config.ts'
 import { jobs } from './jobs.ts'
 import { operatorWarnings } from './ledger.ts'
@@ -268,47 +262,4 @@ function startServerThread(
   }
   const setup: ServerThreadSetup = { config, shared, ledgerKey, listen, name, ...ports }
   return startThread(`./${kind}.ts`, setup, { name, died })
-}
-
-interface ChildrenDeps {
-  store: Store
-  log: Log
-  now(): Date
-  parsing: Partial<SandboxOptions>
-}
-
-/** The child processes that handle untrusted input, and the commands that threads may call. */
-function openChildren(
-  { senderChecks, memory }: Config,
-  { store, log, now, parsing }: ChildrenDeps,
-) {
-  const limits = { memoryMb: memory.childMb }
-  // On two cores, two children take each other's time, and the memory of both.
-  const reserve = availableParallelism() > 2 ? 0 : memory.children - 1
-  const sandbox = openMailSandbox({ children: memory.children, reserve, limits, ...parsing })
-  const parser = openParser({ log, sandbox })
-  const parse = openParseOnce({ store, parser })
-  const { kind: isolation } = childIsolation()
-  if (isolation === 'none' && process.platform === 'linux')
-    log.warn(
-      { isolation },
-      'child processes that parse mail run as the same user, without a namespace of their own',
-    )
-  else log.debug({ isolation }, 'isolation of child processes')
-  const dns = openDns({ servers: senderChecks.dns, now })
-  const checker = openChecker({ dns, log, sandbox })
-  return {
-    parse,
-    commands: {
-      parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
-        parse(rawId, request, signal),
-      checkSender: ({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) =>
-        checker.check(facts, priority),
-    },
-    async close() {
-      parser.close()
-      checker.close()
-      await sandbox.close()
-    },
-  }
 }
