@@ -40,7 +40,7 @@ const ON_POSTGRES = [
   ...existing('src/mail/api', ['events', 'events-several', 'filters-model'], '.service.test.ts'),
   ...existing('test', [
     ...['key-privacy', 'operator-commands', 'privacy', 'series', 'upgrade', 'visible-after-250'],
-    ...(LONG ? ['client-js', 'client-js-keys', 'client-python'] : []),
+    ...(LONG ? ['client-js', 'client-js-keys', 'client-python', 'mail-log'] : []),
   ]),
   ...(LONG
     ? [

@@ -11,6 +11,7 @@ import { addInboxCommand } from '../mail/commands/inbox.ts'
 import { addLedgerCommands } from '../mail/commands/ledger.ts'
 import { addMailCommands } from '../mail/commands/mail.ts'
 import { addSessionCommands } from '../mail/commands/session.ts'
+import { addMailLogCommand } from '../mail/log/commands.ts'
 import { addMcpCommand } from '../mcp/commands.ts'
 import type { Config, readConfig } from '../runtime/config.ts'
 import type { CliMailStore, openMailStoreIfExists } from '../runtime/stores.ts'
@@ -80,7 +81,9 @@ export function program(context: CliContext, print: Print): Command {
   addInboxCommand(mayfly, context, print)
   addMcpCommand(mayfly, context)
   addSessionCommands(group('session', 'Manage live sessions'), context, print)
-  addMailCommands(group('mail', 'Manage stored mail'), context, print)
+  const mail = group('mail', 'Manage stored mail, and show the mail log')
+  addMailCommands(mail, context, print)
+  addMailLogCommand(mail, context, print)
   addBlockCommands(group('block', 'Block senders and clients'), context, print)
   const key = { ...context, keyHoldings: keyHoldings(context) }
   addKeyCommands(group('key', 'Manage API keys'), key, print)

@@ -25,6 +25,7 @@ import {
   extendSessionRoute,
   updateSessionRoute,
 } from '../mail/api/sessions.ts'
+import { mailLogRoutes } from '../mail/log/admin.ts'
 import { mcpRoute } from '../mcp/api.ts'
 import { orderAdminRoutes } from '../shop/admin.ts'
 import { checkoutRoute, claimRoute, orderRoute, stripeWebhookRoute } from '../shop/api/orders.ts'
@@ -102,6 +103,7 @@ export const adminRoutes = [
   ...domainRoutes,
   ...ownDomainAdminRoutes,
   ...mailboxRoutes,
+  ...mailLogRoutes,
   ...blockRoutes,
   ...keyAdminRoutes,
   ...orderAdminRoutes,

@@ -7,6 +7,7 @@ interface SecretRow {
 }
 
 export const installationReads = {
+  /** Undefined before the first start of a service. */
   *findSecret(): Operation<Uint8Array | undefined> {
     return (yield* query<SecretRow>('select secret from shop.installation'))[0]?.secret
   },
@@ -41,8 +42,7 @@ export const installationWrites = {
   },
 }
 
-export interface InstallationStore
-  extends Omit<AsyncMethods<typeof installationReads>, 'findSecret'> {
+export interface InstallationStore extends AsyncMethods<typeof installationReads> {
   /** Random bytes of this installation: the first that were ever passed. */
   installationSecret(fresh: Uint8Array): Promise<Uint8Array>
 }

@@ -15,7 +15,7 @@ import type { MailStore } from './store.ts'
 export interface OperatorDeps {
   store: Pick<
     MailStore,
-    keyof OperatorStore | 'endSession' | 'listMessageIds' | 'deleteMessages'
+    keyof OperatorStore | 'endSession' | 'listMessageIds' | 'deleteMessages' | 'forgetLogLines'
   > & {
     /** Resolves when every new request sees the last write. */
     waitUntilVisible(): Promise<void>

@@ -4,6 +4,7 @@ import { workerData } from 'node:worker_threads'
 import { machineAddresses } from '../base/network.ts'
 import { readBuiltPage } from '../http/pages/assets.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
+import { mailLogKey } from '../mail/log/rules.ts'
 import { openLargeReads } from '../mail/read/large-reads.ts'
 import type { ParseOnce } from '../mail/read/parse-once.ts'
 import { openSenderChecks, type SenderChecksDeps } from '../mail/sender-checks.ts'
@@ -54,6 +55,7 @@ const server = await openHttpServer(
       admin: config.adminToken !== '',
     }),
     ownAddresses: machineAddresses(),
+    mailLogKey: mailLogKey(setup.ledgerKey),
     randomBytes: (count) => randomBytes(count),
     config,
   },

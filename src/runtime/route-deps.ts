@@ -40,6 +40,7 @@ export interface HttpParts
   builtPage: BuiltPage
   /** Addresses of this machine. */
   ownAddresses: readonly string[]
+  mailLogKey: Uint8Array
   log: Log
   callMain: Call
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { operatorFixture } from '../../../test/kit/app/operator.ts'
+import { NOON, operatorFixture } from '../../../test/kit/app/operator.ts'
 import { CommandError } from '../../cli/output.ts'
+import { eventHashes, type MailLogEvent, mailLogLine } from '../log/rules.ts'
 import { endSession, printSessions } from './session.ts'
 
 const fixture = operatorFixture()
@@ -71,6 +72,27 @@ describe('session end', () => {
     ])
     expect(await fixture.store.findSession(tokenHash)).toBeUndefined()
     expect(fixture.waits).toBe(1)
+  })
+
+  test('also forgets what the mail log has of the address, even of a former session', async () => {
+    await fixture.session('lauren')
+    const forgetKey = new Uint8Array(32)
+    const event: MailLogEvent = {
+      ...{ at: NOON, result: 'refused', reason: '', command: 'RCPT' },
+      recipients: [{ address: 'lauren@box.test' }],
+    }
+    const line = { line: mailLogLine(event, 'masked'), hashes: eventHashes(forgetKey, event) }
+    const end = () =>
+      endSession({ ...fixture.deps(), forgetKey, waitMs: 0 }, 'lauren@box.test', fixture.print)
+    for (const first of [
+      'Ended the session for lauren@box.test. 0 messages (0 bytes) can no longer be read.',
+      'No live session holds lauren@box.test.',
+    ]) {
+      await fixture.store.addLogLines([line])
+      await end()
+      const deleted = 'Deleted 1 line of the mail log about lauren@box.test.'
+      expect(fixture.lines.splice(0)).toStrictEqual([first, deleted])
+    }
   })
 
   for (const [text, exitCode, message] of [

@@ -9,14 +9,23 @@ import {
   formatVolume,
   type JsonOption,
   type Print,
+  plural,
   printJson,
   table,
 } from '../../cli/output.ts'
+import type { InstallationStore } from '../../keys/installation-store.ts'
+import { forgetAddress } from '../log/forget.ts'
+import { readLogKey } from '../log/read-key.ts'
 import { endSessionByAddress, type OperatorDeps, sessionJson } from '../operator.ts'
 
 export type OperatorContext = Pick<
   CommandContext<unknown, OperatorDeps['store']>,
   'withMail' | 'now'
+>
+
+type SessionContext = Pick<
+  CommandContext<unknown, OperatorDeps['store'], Pick<InstallationStore, 'findSecret'>>,
+  'withMail' | 'withShop' | 'now'
 >
 
 interface ListOptions extends JsonOption {
@@ -26,7 +35,7 @@ interface ListOptions extends JsonOption {
 
 export function addSessionCommands(
   session: Command,
-  { withMail, now }: OperatorContext,
+  { withMail, withShop, now }: SessionContext,
   print: Print,
 ): void {
   session
@@ -41,7 +50,11 @@ export function addSessionCommands(
   session
     .command('end <address>')
     .description('End a live session: its mail is deleted, and the cool-down of its address begins')
-    .action((address: string) => withMail((store) => endSession({ store, now }, address, print)))
+    .option('--forget', 'also delete the lines about the address from the mail log')
+    .action(async (address: string, { forget = false }: { forget?: boolean }) => {
+      const forgetKey = forget ? await readLogKey({ withShop }) : undefined
+      await withMail((store) => endSession({ store, now, forgetKey }, address, print))
+    })
 }
 
 export function parseCount(text: string): number {
@@ -73,12 +86,23 @@ export async function printSessions(
   if (found.length > limit) print(`Showing the first ${formatCount(limit)}. Use --limit for more.`)
 }
 
-export async function endSession(deps: OperatorDeps, text: string, print: Print): Promise<void> {
+interface EndDeps extends OperatorDeps {
+  /** To find the lines of the mail log about the address, if they are to be deleted. */
+  forgetKey?: Uint8Array | undefined
+  waitMs?: number
+}
+
+export async function endSession(deps: EndDeps, text: string, print: Print): Promise<void> {
+  const { forgetKey: key, ...rest } = deps
   const address = parseAddress(text)
   if (!address) throw new CommandError(`${JSON.stringify(text)} is not an address.`, 2)
   const ended = await endSessionByAddress(deps, address)
-  if (!ended) throw new CommandError(`No live session holds ${address}. See: mayfly session list`)
+  const none = `No live session holds ${address}.`
+  if (!ended && !key) throw new CommandError(`${none} See: mayfly session list`)
   // The next sweep deletes them.
-  const unread = formatVolume({ messages: ended.count, bytes: ended.bytes })
-  print(`Ended the session for ${address}. ${unread} can no longer be read.`)
+  const unread = ended && formatVolume({ messages: ended.count, bytes: ended.bytes })
+  print(ended ? `Ended the session for ${address}. ${unread} can no longer be read.` : none)
+  if (!key) return
+  const lines = await forgetAddress({ ...rest, key }, address)
+  print(`Deleted ${plural(lines, 'line')} of the mail log about ${address}.`)
 }

@@ -9,6 +9,7 @@ const ALL = { burst: 1_000, refillMs: 2 }
 const COUNT_MS = 60_000
 const ROOM = 2
 const MAX_CLIENTS = 10_000
+const FORGET_MS = 1_000
 /** Stands for those that are not remembered. */
 const OTHERS = ''
 
@@ -36,6 +37,7 @@ export function openLineThrottle() {
   const clients = new Map<string, Client>()
   const all: Bucket = { ...ALL, tokens: ALL.burst, at: 0 }
   let counting = 0
+  let forgotAt = 0
 
   function clientOf(name: string, now: number): Client {
     const known = clients.get(name)
@@ -47,7 +49,10 @@ export function openLineThrottle() {
     return added
   }
 
+  /** At most once a second: it looks at all of them. */
   function forgetIdle(now: number): void {
+    if (now - forgotAt < FORGET_MS) return
+    forgotAt = now
     for (const [name, client] of clients) {
       refill(client, now)
       if (client.tokens >= client.burst && !client.counted) clients.delete(name)

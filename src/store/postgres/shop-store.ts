@@ -10,7 +10,7 @@ import { chargeWrites } from './shop/charging.ts'
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export async function openPostgresShop(options: CheckedConnectionOptions): Promise<ShopStore> {
   const connections = await openCheckedConnections(options, 'shop')
-  const { findSecret, saveSecret, ...methods } = asyncMethods(connections, {
+  const { saveSecret, ...methods } = asyncMethods(connections, {
     ...shopReads,
     ...shopWrites,
   })
@@ -18,7 +18,7 @@ export async function openPostgresShop(options: CheckedConnectionOptions): Promi
     ...methods,
     ...transactionMethods(connections, shopTransactions),
     ...chargeWrites(connections),
-    installationSecret: async (fresh) => (await findSecret()) ?? (await saveSecret(fresh)),
+    installationSecret: async (fresh) => (await methods.findSecret()) ?? (await saveSecret(fresh)),
     close: () => connections.close(),
   }
 }

@@ -22,12 +22,12 @@ export function openShopWriter(db: Db) {
 /** The shop of one thread. Keys are read for every request, so that a revoked one is refused at once. */
 export function openSqliteShop(folder: string, write: Write): ShopStore {
   const db = openReader(join(folder, SHOP_FILE))
-  const { findSecret, ...reads } = syncMethods(db, shopReads)
+  const reads = syncMethods(db, shopReads)
   const { saveSecret, ...writes } = writeMethods<ShopWrites, (typeof NAMES)[number]>(NAMES, write)
 
   return {
     ...writes,
     ...readMethods({ ...reads, close: () => void db.close() }),
-    installationSecret: async (fresh) => findSecret() ?? (await saveSecret(fresh)),
+    installationSecret: async (fresh) => reads.findSecret() ?? (await saveSecret(fresh)),
   }
 }

@@ -27,6 +27,7 @@ import { openLocalSmtp } from '../../../src/runtime/local-smtp.ts'
 import type { Mail, SenderChecks } from '../../../src/shared/mail.ts'
 import type { ShopStore, Store } from '../../../src/store/store.ts'
 import { inlineParser } from '../mail/inline-parser.ts'
+import { LEDGER_KEY } from '../store/address-ledger.ts'
 import { openTestStores } from '../store/stores.ts'
 
 export type TestServer = Awaited<ReturnType<typeof openTestServer>>
@@ -130,6 +131,7 @@ export async function openTestServer({
     senderChecks,
     builtPage,
     ownAddresses: [],
+    mailLogKey: mailLogKey(LEDGER_KEY),
     largeReads: openLargeReads(),
     callMain: async (name: string) => await main[name]?.(),
     now,
