@@ -1,10 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { selfSigned } from '../../../src/tls/x509.ts'
+import { program } from '../programs/programs.ts'
+import { tempFolder } from '../store/stores.ts'
 
 /** A key and a certificate of this host, in one PEM text. */
 export function certificateFor(hostname: string, now = new Date()): string {
@@ -97,4 +102,46 @@ export async function openHttpsProxy(options: ProxyOptions) {
       await once(server.close(), 'close')
     },
   }
+}
+
+/** A certificate of an intermediate CA, with its key, and the root. */
+export function issuedCertificate(host: string): { leaf: string; root: string } {
+  const folder = tempFolder()
+  const at = (name: string) => join(folder.path, name)
+  const openssl = (...args: string[]) => execFileSync(program('openssl'), args, { stdio: 'ignore' })
+  const request = (name: string, subject: string) =>
+    openssl(
+      ...'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'.split(' '),
+      ...['-subj', `/CN=${subject}`, '-keyout', at(`${name}.key`), '-out', at(`${name}.csr`)],
+    )
+  const sign = (name: string, issuer: string, extensions: string) => {
+    writeFileSync(at(`${name}.ext`), extensions)
+    const ca =
+      name === issuer
+        ? ['-key', at(`${name}.key`)]
+        : ['-CA', at(`${issuer}.pem`), '-CAkey', at(`${issuer}.key`)]
+    openssl(
+      'x509',
+      '-req',
+      '-days',
+      '90',
+      '-in',
+      at(`${name}.csr`),
+      ...ca,
+      '-extfile',
+      at(`${name}.ext`),
+      '-out',
+      at(`${name}.pem`),
+    )
+  }
+  request('root', 'Test Root')
+  sign('root', 'root', 'basicConstraints=critical,CA:true\n')
+  request('middle', 'Test Intermediate')
+  sign('middle', 'root', 'basicConstraints=critical,CA:true\n')
+  request('leaf', host)
+  sign('leaf', 'middle', `subjectAltName=DNS:${host}\n`)
+  const read = (name: string) => readFileSync(at(name), 'utf8')
+  const result = { leaf: read('leaf.key') + read('leaf.pem'), root: read('root.pem') }
+  rmSync(folder.path, { recursive: true })
+  return result
 }
