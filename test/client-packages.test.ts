@@ -41,8 +41,8 @@ const pyright = () => fromNpm('pyright', PYRIGHT, 'index.js')
 test('the JavaScript package contains its modules and types, and depends on nothing', () => {
   const names = execFileSync('tar', ['-tf', tarball], { encoding: 'utf8' }).trim().split('\n')
   const modules = [
-    ...['api', 'events', 'mailbox', 'mayfly', 'request', 'sessions', 'wait', 'webhook'],
-    'webhooks',
+    ...['api', 'events', 'mailbox', 'mayfly', 'own-domains', 'request', 'sessions', 'wait'],
+    ...['webhook', 'webhooks'],
   ]
   expect(names.sort()).toEqual(
     [
