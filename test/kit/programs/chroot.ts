@@ -17,18 +17,22 @@ const SLIM = [
 const CACHE = join(ROOT, 'node_modules/.cache')
 
 /**
- * Its files as a tarball, with what Node.js needs of Debian; downloaded once. For another architecture its packages are only
+ * Its files as a tarball, with these packages besides its smallest set; downloaded once. For another architecture packages are only
  * unpacked, because their scripts do not run here.
  */
-export function debianTarball(architecture: Architecture = ownArchitecture): string {
-  const file = join(CACHE, `${SUITE}-${architecture}.tar`)
+export function debianTarball(
+  architecture: Architecture = ownArchitecture,
+  packages: readonly string[] = [],
+): string {
+  const file = join(CACHE, `${[SUITE, architecture, 'slim', ...packages].join('-')}.tar`)
   if (existsSync(file)) return file
   mkdirSync(CACHE, { recursive: true })
   const next = `${file}.${process.pid}.tar`
-  const own = ['--variant=minbase', '--include=libatomic1,libstdc++6,ca-certificates']
-  const other = ['--variant=extract', '--include=?essential', '--include=libstdc++6']
-  const options = architecture === ownArchitecture ? own : other
-  const args = ['--quiet', `--architectures=${architecture}`, ...SLIM, ...options, SUITE, next]
+  const isOwn = architecture === ownArchitecture
+  const variant = isOwn ? ['--variant=minbase'] : ['--variant=extract', '--include=?essential']
+  const include = ['libstdc++6', ...packages].map((name) => `--include=${name}`)
+  const options = [`--architectures=${architecture}`, ...SLIM, ...variant, ...include]
+  const args = ['--quiet', ...options, SUITE, next]
   execFileSync(program('mmdebstrap'), args, { stdio: ['ignore', 'ignore', 'pipe'] })
   renameSync(next, file)
   return file
@@ -43,7 +47,8 @@ export interface Chroot {
 
 export function openChroot(): Chroot {
   const folder = tempFolder(DISK)
-  execFileSync('tar', ['-xf', debianTarball(), '-C', folder.path, '--exclude=./dev/*'])
+  const tarball = debianTarball(ownArchitecture, ['libatomic1', 'ca-certificates'])
+  execFileSync('tar', ['-xf', tarball, '-C', folder.path, '--exclude=./dev/*'])
   const mounts = ['proc', 'dev'].map((name) => join(folder.path, name))
   for (const mount of mounts)
     execFileSync('mount', ['--bind', mount.slice(folder.path.length), mount])

@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { ARCHITECTURES, type Architecture } from '../../../build/runtime.ts'
 import { ROOT } from '../app/service-process.ts'
 import { debianTarball } from './chroot.ts'
+import { fromNpm } from './npm.ts'
 import { program } from './programs.ts'
 
 // deploy/Dockerfile is built with buildah and run with runc, which need neither a daemon nor a registry: the base images are made of
-// Debian packages and get the names that the Dockerfile uses.
+// Debian packages and get the names that the Dockerfile uses. Like those, they have no libatomic, and the one for the build has its
+// own version of Node.js.
 
 const [NODE_IMAGE = '', DEBIAN_IMAGE = ''] = [
   ...readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8').matchAll(/^FROM (?:--\S+ )?(\S+)/gm),
 ].map(([, name = '']) => name)
 
+const [, NODE_VERSION = ''] = /node:([\d.]+)-/.exec(NODE_IMAGE) ?? []
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 
 export interface ImageConfig {
@@ -74,7 +77,8 @@ export function openImages(folder: string) {
       makeBase(NODE_IMAGE, undefined, (container) => {
         const command = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' })
         const npm = join(realpathSync(command.trim()), '../..')
-        buildah('copy', container, process.execPath, '/usr/local/bin/node')
+        const node = fromNpm(`node-linux-${process.arch}`, NODE_VERSION, 'bin/node')
+        buildah('copy', container, node, '/usr/local/bin/node')
         buildah('copy', container, npm, '/usr/local/lib/node_modules/npm')
         buildah('copy', container, CERTIFICATES, CERTIFICATES)
         buildah('config', '--env', `NODE_EXTRA_CA_CERTS=${CERTIFICATES}`, container)
