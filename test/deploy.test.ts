@@ -60,7 +60,7 @@ test('the files use the same ports', () => {
   const settings = read('deploy/mayfly.env')
   expect(settings).toMatch(new RegExp(`^#MAYFLY_SMTP_PORT=${smtp.port}$`, 'm'))
   const { mayfly } = compose('compose.yaml').services
-  expect(mayfly?.ports).toStrictEqual([`25:${smtp.port}`])
+  expect(mayfly?.ports).toStrictEqual([`25:${smtp.port}`, `127.0.0.1:8080:${http.port}`])
   expect(read('deploy/Caddyfile')).toMatch(
     new RegExp(`^\\treverse_proxy mayfly:${http.port}$`, 'm'),
   )
@@ -76,6 +76,30 @@ test('the nodes of the Compose file trust its HAProxy as a proxy and nothing els
   }
 })
 
+test('the nodes of the Compose file have one certificate for SMTP', () => {
+  const { services, secrets } = compose('compose.many.yaml')
+  for (const name of ['node1', 'node2', 'node3']) {
+    const { environment = {}, secrets: used = [] } = services[name] ?? {}
+    expect(environment).toMatchObject({
+      MAYFLY_SMTP_TLS_CERT: '/run/secrets/smtp-cert',
+      MAYFLY_SMTP_TLS_KEY: '/run/secrets/smtp-key',
+    })
+    expect(used).toEqual(expect.arrayContaining(['smtp-cert', 'smtp-key']))
+  }
+  expect(secrets).toMatchObject({ 'smtp-cert': { file: './secrets/smtp-cert' } })
+})
+
+test('HAProxy starts without the nodes whose names do not resolve', () => {
+  const file = join(ROOT, 'deploy/haproxy.cfg')
+  // One short query for each name, if there is no name server.
+  const env = { ...process.env, RES_OPTIONS: 'attempts:1 timeout:1' }
+  const { status, stderr } = spawnSync(program('haproxy'), ['-c', '-f', file], {
+    env,
+    encoding: 'utf8',
+  })
+  expect(status, stderr).toBe(0)
+})
+
 test('the node of the Compose file trusts its Caddy as a proxy and nothing else', () => {
   const { mayfly, caddy } = compose('compose.yaml').services
   const front = (caddy?.networks as Networks | undefined)?.['front']
@@ -83,12 +107,24 @@ test('the node of the Compose file trusts its Caddy as a proxy and nothing else'
   expect(readNode(mayfly).config.http.trustProxy).toStrictEqual([v4, v6])
 })
 
-test('/metrics behind Caddy and HAProxy is not public', () => {
-  const { services, secrets } = compose('compose.yaml')
-  const { MAYFLY_ADMIN_TOKEN_FILE } = services['mayfly']?.environment ?? {}
-  expect(services['mayfly']?.secrets).toStrictEqual(['admin-token'])
-  expect(MAYFLY_ADMIN_TOKEN_FILE).toBe('/run/secrets/admin-token')
-  expect(secrets).toStrictEqual({ 'admin-token': { file: './secrets/admin-token' } })
+test('/metrics of every node can be scraped on this machine with the admin token, and is not public', () => {
+  const scraped: string[] = []
+  for (const [file, names] of [
+    ['compose.yaml', ['mayfly']],
+    ['compose.many.yaml', ['node1', 'node2', 'node3']],
+  ] as const) {
+    const { services, secrets } = compose(file)
+    for (const { environment = {}, secrets: used, ports = [] } of names.map(
+      (name) => services[name] ?? {},
+    )) {
+      expect(used).toContain('admin-token')
+      expect(environment['MAYFLY_ADMIN_TOKEN_FILE']).toBe('/run/secrets/admin-token')
+      scraped.push(...ports.flatMap((port) => /^(127\.0\.0\.1:\d+):8080$/.exec(port)?.[1] ?? []))
+    }
+    expect(secrets).toMatchObject({ 'admin-token': { file: './secrets/admin-token' } })
+  }
+  const targets = read('deploy/prometheus/prometheus.yml').match(/127\.0\.0\.1:\d+/g) ?? []
+  expect(distinct(scraped)).toStrictEqual(distinct(targets))
   expect(read('deploy/haproxy.cfg')).toMatch(
     /deny_status 404 if \{ path,url_dec -m beg \/metrics \}/,
   )
@@ -197,7 +233,9 @@ test.each([
   ['mayfly-backup.service', 10],
 ])('the exposure of %s is at most %i of 100 according to systemd-analyze', (name, most) => {
   const check = ['security', '--offline=yes', `--threshold=${most}`, '--no-pager']
-  const unit = join(ROOT, 'deploy', name)
+  // Alone: beside it, the additions for several nodes would count.
+  const unit = join(folder.path, 'alone', name)
+  cpSync(join(ROOT, 'deploy', name), unit)
   const { status, stdout } = spawnSync(program('systemd-analyze'), [...check, unit], {
     encoding: 'utf8',
   })
