@@ -172,6 +172,7 @@ export const ownDomainRoutes = [
     output: oneDomain,
     problems: [
       ...ofOne.problems,
+      'not_allowed',
       'invalid_domain',
       'record_missing',
       'domain_held',
