@@ -172,12 +172,12 @@ test('backups while mail comes in have all that was acknowledged before, and one
   try {
     const options = { method: 'POST', headers: busy.headers, body: new URLSearchParams(webhook) }
     expect((await fetch(`${served.url}/webhooks`, options)).status).toBe(200)
-    for (const kept of [1, 2, 2]) {
+    for (let round = 0; round < 2; round += 1) {
       const before = load.acknowledged()
-      const printed = await run('backup', folder, '--keep', '2')
-      const names = readdirSync(folder).sort()
-      expect(names).toHaveLength(kept)
-      file = join(folder, names.at(-1) ?? '')
+      const printed = await run('backup', folder, '--keep', '1')
+      const [name = '', ...others] = readdirSync(folder)
+      expect(others).toEqual([])
+      file = join(folder, name)
       const keys = keysIn(file)
       expect(printed).toContain(`Wrote ${file}: ${keys.length.toLocaleString('en-US')} keys, 0`)
       expect(keys.map(({ id }) => id)).toEqual(expect.arrayContaining(before.keys))
@@ -200,8 +200,7 @@ test('backups while mail comes in have all that was acknowledged before, and one
   const { headers } = busy
   const webhooks = await (await fetch(`${served.url}/webhooks`, { headers })).json()
   expect(webhooks).toMatchObject({ webhooks: [webhook] })
-  expect(await run('block', 'list')).toContain('spam.test')
-  expect(await run('domain', 'list')).toContain('later.test')
+  expect(await mail('postmaster@later.test')).toBe(250)
   expect(await mail('postmaster@later.test', 'ann@spam.test')).toBe(550)
 })
 
