@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { evaluatePostgres, evaluateStoreFault } from './backend-rules.ts'
+import { evaluatePostgres, evaluateRedis, evaluateStoreFault } from './backend-rules.ts'
 
 describe('PostgreSQL', () => {
   const facts = {
@@ -32,6 +32,9 @@ describe('PostgreSQL', () => {
     ['a hidden standby', standbys('b', null), 'warning', 'GRANT pg_read_all_stats TO mayfly;'],
     ['too few hidden ones', standbys('ANY 2 (b, c)', null), 'failure', 'Start the standby'],
     ['another clock', { offsetMs: -2_001 }, 'warning', 'set-ntp'],
+    ['a standby', { readOnly: 'standby' }, 'failure', 'MAYFLY_STORE to the primary'],
+    ['read-only', { readOnly: 'setting' }, 'failure', 'default_transaction_read_only = off'],
+    ['unreachable', { fault: { seen: 'x', fix: 'start it' } }, 'failure', 'start it'],
     ['nearly all connections used', { usedConnections: 81 }, 'warning', 'max_connections = 200'],
   ] as const) {
     test(`${name}: ${status}`, () => {
@@ -57,5 +60,23 @@ describe('a store that could not be opened although PostgreSQL answers', () => {
         fix: expect.stringContaining(fix),
       }),
     )
+  }
+})
+
+describe('Redis', () => {
+  const facts = { version: '7.0.15', usedBytes: 91, maxBytes: 0 }
+  for (const [name, found, status, fix] of [
+    ['without a limit', facts, 'ok', ''],
+    ['nearly full', { ...facts, maxBytes: 100 }, 'warning', 'Raise maxmemory'],
+    ['half full', { ...facts, maxBytes: 182 }, 'ok', ''],
+    ['down', { error: 'connect ECONNREFUSED' }, 'failure', 'Start Redis'],
+    ['with TLS', { error: 'Socket closed unexpectedly' }, 'failure', 'rediss://'],
+    ['a cluster', { error: 'MOVED 3999 127.0.0.1:6381' }, 'failure', 'Redis Cluster'],
+    ['loading', { error: 'LOADING Redis is loading the dataset' }, 'failure', 'the log of Redis'],
+    ['an unknown name', { error: 'getaddrinfo ENOTFOUND x' }, 'failure', 'Correct the host name'],
+    ['a private CA', { error: 'self-signed certificate' }, 'failure', 'NODE_EXTRA_CA_CERTS'],
+  ] as const) {
+    test(`${name}: ${status}`, () =>
+      expect(evaluateRedis(found)).toMatchObject({ status, fix: expect.stringContaining(fix) }))
   }
 })

@@ -94,12 +94,16 @@ function redisFix(error: string): string {
     return 'Allow what is needed: ACL SETUSER mayfly on ~mayfly:* &mayfly:* +@read +@write +@pubsub +@scripting +@connection +info'
   if (/^READONLY/.test(error))
     return 'This is a replica: name the master in MAYFLY_REDIS, or promote this one: REPLICAOF NO ONE'
+  if (/^(?:MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(error))
+    return 'This is a node of a Redis Cluster: name a single Redis in MAYFLY_REDIS'
   if (/^OOM/.test(error)) return MORE_MEMORY
   if (/certificate|CERT_/i.test(error))
     return 'Start the service with NODE_EXTRA_CA_CERTS=/etc/mayfly/ca.pem (the CA of Redis), or install a certificate of a public CA'
   if (/ENOTFOUND|EAI_AGAIN/.test(error)) return 'Correct the host name in MAYFLY_REDIS'
   if (/^(?:ERR|MISCONF|LOADING|MASTERDOWN|BUSY)/.test(error))
     return 'See the log of Redis; the message is its own'
+  if (/closed|ECONNRESET|EPIPE/.test(error))
+    return 'If Redis expects TLS, write rediss:// in MAYFLY_REDIS; otherwise correct host and port there'
   return 'Start Redis, or correct MAYFLY_REDIS'
 }
 

@@ -47,15 +47,24 @@ export function evaluateBaseUrl(
   if (target) return redirected(baseUrl, target)
   const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
   if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
-  const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
   if (response && (response.status !== 200 || response.body !== local))
     return failure(
       `${baseUrl}/api/domains (status ${response.status}) is not this service`,
-      forward,
+      forwardFix(hostname, response.status),
     )
   return (
     expiryWarning(hostname, response, now) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
   )
+}
+
+function forwardFix(hostname: string, status: number): string {
+  const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
+  if (status === 401 || status === 403)
+    return `Let requests pass without a password or an address filter of the proxy: clients have tokens and keys. ${forward}`
+  // A gateway that gets no response.
+  return status >= 502 && status <= 504
+    ? `${forward} (MAYFLY_HTTP_PORT, http without TLS), and see its log`
+    : forward
 }
 
 function unreached(

@@ -23,6 +23,10 @@ describe('SPF of a domain that only receives', () => {
     [['v=spf1 -all', 'v=spf1 mx -all'], 'failure', `Keep only one: ${NEVER}`],
     [['v=spf1 ipv4:203.0.113.7 -all'], 'failure', NEVER],
     [['v=spf1 ip4:999.1.1.1 -all'], 'failure', NEVER],
+    [['v=spf1 ip4:2001:db8::7 -all'], 'failure', NEVER],
+    [['v=spf1 ip6:203.0.113.7 -all'], 'failure', NEVER],
+    [['v=spf1 ip6:2001:db8::/32 -all'], 'ok', ''],
+    [['v=spf1 redirect='], 'failure', NEVER],
   ] as const) {
     test(`${records.join(' and ') || 'no record'}: ${status}`, () => {
       const result = evaluateSpf(DOMAIN, found(...records), undefined)

@@ -63,6 +63,7 @@ const IP_TERM = /^[+?~-]?ip[46]:(\S+)$/i
 const isValidTerm = (term: string) =>
   SPF_TERM.test(term) &&
   !/^(?:redirect|exp)=$/i.test(term) &&
+  !/^[+?~-]?(?:ip4:.*:|ip6:[^:]*$)/i.test(term) &&
   isIpRange(IP_TERM.exec(term)?.[1] ?? '::')
 
 export const isSpf = (text: string) => /^v=spf1(?: |$)/i.test(text)

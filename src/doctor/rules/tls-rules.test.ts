@@ -193,7 +193,7 @@ describe('MTA-STS', () => {
       STS,
       { error: 'CERT_HAS_EXPIRED', cause: 'certificate' },
       'failure',
-      'version: STSv1',
+      'a valid certificate for mta-sts.box.example.org',
     ],
     ['an id with a dash', found('v=STSv1; id=2026-03-01'), undefined, 'failure', '"v=STSv1; id='],
     ['two records', found('v=STSv1; id=1', 'v=STSv1; id=2'), undefined, 'failure', 'Replace it'],

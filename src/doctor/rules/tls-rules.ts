@@ -172,11 +172,7 @@ function evaluatePolicy(
   const wanted = setting === 'off' ? 'testing' : setting
   const serve = `Serve this at ${url}, and change the id in the record whenever it changes (MAYFLY_MTA_STS=${wanted} and docs/tls.md):\n${mtaStsPolicy(host, wanted).trimEnd()}`
   if (!policy) return failure('the policy was not fetched', serve)
-  if ('error' in policy) {
-    const fault = `the policy cannot be fetched from here: ${policy.error}`
-    const retry = `Try it from elsewhere: curl ${url}`
-    return policy.cause === 'network' ? warning(fault, retry) : failure(fault, serve)
-  }
+  if ('error' in policy) return unfetched(domain, policy, serve)
   const { mode, hosts, maxAge } = readPolicy(policy.body)
   if (policy.status !== 200 || mode === undefined) return invalidPolicy(policy, serve)
   const isAllowed = (one: string) => mode === 'none' || hosts.some((name) => matchesName(name, one))
@@ -196,6 +192,17 @@ function evaluatePolicy(
   const pass = `Make the proxy pass ${url} on to this service, and restart it if the setting is new`
   if (setting === 'off' || mode === setting) return ok(seen)
   return warning(`${seen}, but MAYFLY_MTA_STS=${setting}`, pass)
+}
+
+function unfetched(
+  domain: string,
+  { error, cause }: Extract<HttpResponse, { error: string }>,
+  serve: string,
+): CheckResult {
+  const seen = `the policy cannot be fetched from here: ${error}`
+  const install = `Install a valid certificate for mta-sts.${domain} in the proxy: senders do not fetch the policy without it`
+  if (cause === 'network') return warning(seen, `Try it from elsewhere: curl ${mtaStsUrl(domain)}`)
+  return failure(seen, cause === 'certificate' ? install : serve)
 }
 
 function invalidPolicy(
