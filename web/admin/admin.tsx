@@ -10,6 +10,7 @@ import { blocksView } from './blocks.tsx'
 import { checksView } from './checks.tsx'
 import { domainsView } from './domains.tsx'
 import { mailView, OpenMail } from './mail.tsx'
+import { mailLogView } from './mail-log.tsx'
 import { Overview } from './overview.tsx'
 import { ownDomainsView } from './own-domains.tsx'
 import { sessionsView } from './sessions.tsx'
@@ -34,6 +35,7 @@ const VIEWS = {
   'own-domains': ownDomainsView,
   sessions: sessionsView,
   mail: (id) => (id === undefined ? mailView() : <OpenMail id={id} />),
+  'mail-log': mailLogView,
   blocks: blocksView,
   keys: keysView,
   orders: ordersView,

@@ -45,6 +45,7 @@ type ListName =
   | 'domains'
   | 'keys'
   | 'mail'
+  | 'mail-log'
   | 'orders'
   | 'own-domains'
   | 'sessions'
@@ -55,7 +56,7 @@ interface ListOptions<Name extends ListName> {
   lead?: string
   /** Instead of an empty list. */
   none?: string
-  /** Its parameters that the operator may set; the first one is what to find. */
+  /** Its parameters that the operator may set: what to find, and choices. */
   find?: readonly FieldView[]
   findValues?(values: FormValues): FormValues
   /** Adds an entry. */
@@ -80,7 +81,9 @@ function ListView<Name extends ListName>(props: ListOptions<Name> & { name: Name
   const action = useAction(loaded.reload)
   const entries = loaded.value && sort(entriesOf(loaded.value))
   const [newest] = entries ?? []
-  const isFound = find?.[0] !== undefined && query[find[0].name] !== undefined
+  const isFound = find?.some(
+    ({ name, options }) => query[name] !== undefined && query[name] !== options?.[0]?.[0],
+  )
   // Also finds the same again, which may have changed.
   const onFind = (values: FormValues) => {
     setQuery(findValues(values))

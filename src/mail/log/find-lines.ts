@@ -63,23 +63,25 @@ function parseResult(text: string) {
   throw new Problem('invalid_parameter', `result: must be one of ${MAIL_LOG_RESULTS.join(', ')}.`)
 }
 
-/** Newest first. `next`: there may be more before this number. */
+/** Newest first. `next`: there are more before this number. */
 export async function findLines(
   store: Pick<MailLogStore, 'scanMailLog'>,
   filter: LineFilter,
   { before = Number.MAX_SAFE_INTEGER, after = 0, limit }: LinePage,
 ): Promise<{ lines: StoredLine[]; next: number | undefined }> {
-  const lines: StoredLine[] = []
+  const found: StoredLine[] = []
   let next: number | undefined = before
-  while (next !== undefined && lines.length < limit) {
-    const scan = { ...filter, before: next, after, limit: limit - lines.length }
+  // One more than wanted, to know whether there are more.
+  while (next !== undefined && found.length <= limit) {
+    const scan = { ...filter, before: next, after, limit: limit + 1 - found.length }
     const step = await store.scanMailLog(scan)
-    lines.push(...step.lines)
+    found.push(...step.lines)
     next = step.next
     // Others get their turn.
     await setImmediate()
   }
-  return { lines, next }
+  const lines = found.slice(0, limit)
+  return { lines, next: found.length > limit ? lines.at(-1)?.number : undefined }
 }
 
 /** For the operator. */

@@ -1,5 +1,6 @@
 import type { Address, Host } from '../../../../src/base/address.ts'
 import { parseBlockEntry } from '../../../../src/blocks/rules.ts'
+import { type MailLogEvent, mailLogLine } from '../../../../src/mail/log/rules.ts'
 import { openMailStoreForCli } from '../../../../src/runtime/stores.ts'
 import { PLANS } from '../../../../src/shared/plan.ts'
 import { settle } from '../../../../src/shop/rules.ts'
@@ -12,6 +13,36 @@ import type { ViewContext } from '../views.ts'
 export const MARKUP = '<img src=x onerror="alert(1)">'
 const LONG = 'x'.repeat(60)
 const HEBREW = 'שלום, מייל חדש'
+
+const REFUSED = '550 5.1.1 No such mailbox'
+
+/** A line of each kind. */
+async function addLogLines(store: Store, at: Date): Promise<void> {
+  const mail = { at, command: 'DATA', ip: '192.0.2.1', helo: 'mx.sender.example', ms: 12 }
+  const sent = {
+    ...mail,
+    sender: 'ann@sender.example',
+    recipients: [{ address: 'l.smith@box.test' }],
+  }
+  const command = { ...sent, command: 'RCPT', reason: REFUSED }
+  const events: MailLogEvent[] = [
+    { ...sent, result: 'accepted', reason: '', id: 'mi3t6c2v0k9x', size: 4_000, tls: 'TLSv1.3' },
+    { ...command, result: 'refused', helo: MARKUP, sender: `${HEBREW}@${MARKUP}` },
+    { ...command, result: 'deferred', reason: '452 4.2.2 Mailbox full', ip: '2001:db8::17' },
+    { ...sent, result: 'aborted', reason: 'the client closed the connection' },
+    { ...command, result: 'refused', recipients: [{ address: `${LONG}@${LONG}.${LONG}.example` }] },
+    {
+      ...{ at, result: 'ignored', reason: 'for no live alias', command: 'FETCH', id: 'INBOX/7' },
+      account: 'jane.doe@gmail.com',
+      recipients: [{ address: 'jane.doe+shop@gmail.com' }],
+    },
+    { at, result: 'refused', reason: 'only counted', command: '', ip: '192.0.2.9', count: 1_940 },
+    { at, result: 'refused', reason: '554 5.7.1 Blocked', command: 'CONNECT', ip: '192.0.2.8' },
+  ]
+  await store.addLogLines(
+    events.map((event) => ({ line: mailLogLine(event, 'masked'), hashes: [] })),
+  )
+}
 
 type Store = Awaited<ReturnType<typeof openMailStoreForCli>>
 
@@ -36,6 +67,7 @@ export async function seed({ app, ring }: Pick<ViewContext, 'app' | 'ring'>): Pr
     note: `${MARKUP} ${HEBREW}`,
     expiresAt: new Date(app.now().getTime() + HOUR_MS),
   })
+  await addLogLines(store, app.now())
   await store.close()
   for (const subject of [HEBREW, MARKUP, LONG.repeat(3), 'Spam']) {
     const head = `From: ${MARKUP.replaceAll(/[<>]/g, '')} <ann@sender.test>\r\nSubject: ${subject}`

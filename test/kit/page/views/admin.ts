@@ -126,6 +126,9 @@ export const adminViews: readonly View[] = [
       await page.locator('.admin-mail').waitFor()
     },
   },
+  view('admin-mail-log', 'Mail log', async ({ page }) => {
+    await page.getByText('mi3t6c2v0k9x').waitFor()
+  }),
   view('admin-blocks', 'Block list', async ({ page }) => {
     await page.getByRole('button', { name: 'Show more' }).waitFor()
   }),
