@@ -200,7 +200,8 @@ function unfetched(
   serve: string,
 ): CheckResult {
   const seen = `the policy cannot be fetched from here: ${error}`
-  const install = `Install a valid certificate for mta-sts.${domain} in the proxy: senders do not fetch the policy without it`
+  // The name may be unknown to the proxy altogether.
+  const install = `Install a valid certificate for mta-sts.${domain} in the proxy. ${serve}`
   if (cause === 'network') return warning(seen, `Try it from elsewhere: curl ${mtaStsUrl(domain)}`)
   return failure(seen, cause === 'certificate' ? install : serve)
 }
