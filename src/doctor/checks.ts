@@ -3,6 +3,7 @@ import { accountCheck } from '../gmail/check.ts'
 import type { AccountSetting } from '../gmail/settings.ts'
 import { type PaymentOptions, paymentCheck } from '../shop/check.ts'
 import { backupCheck } from '../store/backup/check.ts'
+import { type AcmeCheckConfig, certificatesCheck } from '../tls/check.ts'
 import {
   type CheckContext,
   type CheckedSettings,
@@ -28,11 +29,12 @@ import { evaluateDataDirectory, evaluateLimits } from './rules/machine-rules.ts'
 import { type Check, type CheckEntry, checksOf } from './run-checks.ts'
 
 /** With the settings of other features. */
-export interface CheckConfig extends CheckedSettings {
-  gmailAccounts: readonly AccountSetting[]
-  payments: PaymentOptions
-  backup: { folder: string }
-}
+export type CheckConfig = CheckedSettings &
+  AcmeCheckConfig & {
+    gmailAccounts: readonly AccountSetting[]
+    payments: PaymentOptions
+    backup: { folder: string }
+  }
 
 export type Installation = CheckContext<CheckConfig>
 
@@ -78,8 +80,9 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   {
     name: 'proxy',
-    async run({ settings: { rateLimits, http }, localHttp, throughProxy }) {
+    async run({ settings: { rateLimits, http, acme }, localHttp, throughProxy }) {
       const { baseUrl, trustProxy } = http
+      if (acme.on && trustProxy.length === 0) return skipped('no proxy: MAYFLY_ACME=on')
       const isTried = baseUrl.startsWith('https:') && 'status' in (await localHttp())
       const counted = isTried ? countedClient((await throughProxy())?.body) : undefined
       return evaluateProxy({ baseUrl, trustProxy, rateLimits, counted })
@@ -107,6 +110,7 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
     },
   },
   { name: 'relays', run: async ({ settings }) => evaluateRelays(settings.smtp) },
+  certificatesCheck,
   ...MAIL_CHECKS,
   {
     name: 'postgres',

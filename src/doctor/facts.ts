@@ -11,6 +11,7 @@ import { toError } from '../base/problem.ts'
 import { connectSmtp, type SmtpClient } from '../base/smtp-client.ts'
 import { localEndpoints } from '../cli/banner.ts'
 import type { MailStore } from '../mail/store.ts'
+import type { TlsStore } from '../tls/store.ts'
 import { type DnsProbe, openDnsProbe } from './probes/dns.ts'
 import { openHttpProbe } from './probes/http.ts'
 import { clockSynchronized, inspectDataDirectory } from './probes/machine.ts'
@@ -29,6 +30,7 @@ export interface CheckedSettings {
   minFreeBytes: number | 'auto'
   adminToken: string
   rateLimits: boolean
+  acme: { on: boolean }
   http: {
     port: number
     baseUrl: string
@@ -52,7 +54,8 @@ export interface CheckedSettings {
 type CheckedStore = Pick<
   MailStore,
   'listMessages' | 'readRaw' | 'deleteMessages' | 'readLedger' | 'listDomains'
->
+> &
+  Pick<TlsStore, 'listTlsEntries'>
 
 export interface CheckOptions {
   log: Log

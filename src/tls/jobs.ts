@@ -39,10 +39,10 @@ interface JobDeps {
 }
 
 /** In the data directory of a single node; in the database of several. */
-export function tlsStorage<Store extends TlsStore>(
+export function tlsStorage<Store extends Pick<TlsStore, 'listTlsEntries'>>(
   { data, store: url }: Pick<TlsConfig, 'data' | 'store'>,
   store: Store,
-): TlsStore {
+): Store | TlsStore {
   return url === 'sqlite:' ? openTlsFiles(join(data, 'tls')) : store
 }
 

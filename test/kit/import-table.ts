@@ -43,7 +43,7 @@ const TYPES_ONLY: Record<string, readonly string[]> = {
   mail: ['limit', 'bus', 'keys'],
   keys: ['limit', 'bus'],
   bus: ['mail'],
-  ...Object.fromEntries(FEATURES.map((feature) => [feature, ['limit', 'bus']])),
+  ...Object.fromEntries(FEATURES.map((feature) => [feature, ['limit', 'bus', 'tls']])),
 }
 
 /** What the engines run inside their commits: the rules and the operations of all folders. */

@@ -23,6 +23,8 @@ export interface SetupOptions {
   address?: string[]
   file?: string
   mtaSts?: boolean
+  /** Undefined: asked for on a terminal, if it is possible. */
+  acme?: boolean
   tlsRpt?: boolean
   dryRun?: boolean
 }
@@ -41,6 +43,8 @@ export interface Answers {
   /** Undefined: the postmaster of each domain. */
   email: string | undefined
   addresses: string[]
+  /** Where the CA writes to, if the service obtains its certificates itself. */
+  acmeEmail: string | undefined
 }
 
 export async function readAnswers(
@@ -91,10 +95,28 @@ export async function readAnswers(
     ['Email for reports', machine.reportEmail ?? postmaster],
     ['an email address', (text) => (parseAddress(text) ? text : undefined)],
   )
+  const usesAcme = await readAcme(machine, options, { url, ask })
   const addresses = options.address ?? [...machine.addresses]
   const wrong = addresses.find((address) => isIP(address) === 0)
   if (wrong !== undefined) throw new CommandError(`--address "${wrong}" is not an IP address.`, 2)
-  return { domains, host, url, email: email === postmaster ? undefined : email, addresses }
+  const acmeEmail = usesAcme ? email : undefined
+  const reports = email === postmaster ? undefined : email
+  return { domains, host, url, email: reports, addresses, acmeEmail }
+}
+
+/** Whether the service is to obtain its certificates itself. Proposed to a new installation if the ports are free. */
+async function readAcme(
+  machine: Machine,
+  { acme }: SetupOptions,
+  { url, ask }: Pick<Dialogue, 'ask'> & { url: string },
+): Promise<boolean> {
+  const isHttps = url.startsWith('https:') && publicHost(new URL(url).hostname) !== undefined
+  if (acme && !isHttps)
+    throw new CommandError('--acme needs a public URL such as https://box.example.org', 2)
+  const isFree = [machine.port80, machine.port443].every(({ state }) => state === 'free')
+  const isOffered = isHttps && isFree && !machine.hasAcme && !hasInstallation(machine)
+  if (acme !== undefined || !ask || !isOffered) return acme ?? false
+  return /^y/i.test(await ask('Obtain certificates and serve HTTPS without a proxy', 'yes'))
 }
 
 /** The file or the running service has the domains of an installation: what nobody asked for stays as it is. */

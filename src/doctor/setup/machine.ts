@@ -32,6 +32,7 @@ interface SetupConfig {
   adminToken: string
   smtp: { hostname: string; port: number; proxyFrom: readonly string[] }
   http: { port: number; baseUrl: string; trustProxy: readonly string[]; mtaSts: string }
+  acme: { on: boolean }
   mailOut: { url: string; from: string }
   plans: readonly Plan[]
   senderChecks: { dns: readonly string[] }
@@ -85,6 +86,7 @@ export function setupActions({ command, cwd, env, readConfig }: SetupDeps) {
         isFileOfRoot: stats ? stats.uid === 0 && stats.gid === 0 : isRoot,
         isHostnameGiven: isGiven('MAYFLY_SMTP_HOSTNAME'),
         isSmtpPortGiven: isGiven('MAYFLY_SMTP_PORT'),
+        isHttpPortGiven: isGiven('MAYFLY_HTTP_PORT'),
         ...(await inspectMachine(config)),
       }
     },
@@ -118,13 +120,14 @@ async function inspectMachine(config: SetupConfig) {
   const all = machineAddresses()
   const isTemporary = temporaryAddresses(readIfExists('/proc/net/if_inet6') ?? '')
   const addresses = all.filter((ip) => !isPrivateIp(ip) && !isTemporary(ip))
-  const [reverse, dmarc, known, port25, smtpPort, portHttp, port443] = await Promise.all([
+  const [reverse, dmarc, known, port25, smtpPort, portHttp, port80, port443] = await Promise.all([
     Promise.all(addresses.map((ip) => dns.ptr(ip))),
     dns.txt(`_dmarc.${withoutWildcard(domains[0] ?? '')}`),
     dns.a('example.org'),
     smtpPortState(config, 25),
     smtpPortState(config, smtp.port),
     portState(config.host, http.port),
+    portState(config.host, 80),
     portState(config.host, 443),
   ])
   const isRunning = [port25, smtpPort].some(({ state }) => state === 'this service')
@@ -140,6 +143,7 @@ async function inspectMachine(config: SetupConfig) {
     httpPort: http.port,
     port25,
     portHttp,
+    port80,
     port443,
     isRunning,
     /** It has domains besides examples. They may be in its store only (`mayfly domain add`). */
@@ -153,6 +157,7 @@ async function inspectMachine(config: SetupConfig) {
     reportEmail: reportEmail(recordsOf(dmarc)),
     /** A policy is served; its mode is kept. */
     hasMtaSts: http.mtaSts !== 'off',
+    hasAcme: config.acme.on,
     hasAdminToken: config.adminToken !== '',
     /** What the default plans promise to buyers; empty if others are configured. */
     supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],

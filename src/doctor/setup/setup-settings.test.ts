@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Ask } from '../../cli/prompt.ts'
 import type { SetupOptions } from './answers.ts'
 import type { Machine } from './machine.ts'
@@ -17,9 +17,12 @@ const NEW: Machine = {
   hasDns: true,
   smtpPort: 2525,
   isSmtpPortGiven: false,
+  isHttpPortGiven: false,
   httpPort: 8080,
   port25: FREE,
   portHttp: FREE,
+  // Of a proxy.
+  port80: { state: 'in use', seen: '' },
   port443: FREE,
   isRunning: false,
   isInUse: false,
@@ -32,6 +35,7 @@ const NEW: Machine = {
   reportEmail: undefined,
   mailOut: { url: '', from: '' },
   hasMtaSts: false,
+  hasAcme: false,
   hasAdminToken: true,
   isFileOfRoot: false,
   supportTexts: [],
@@ -170,4 +174,30 @@ test.each<[string, Partial<Machine>, SetupOptions, object, 'terminal'?]>([
   ],
 ])('the settings of %s', async (_, machine, options, expected, where) => {
   expect(await written(machine, options, where === 'terminal')).toEqual(expected)
+})
+
+describe('with --acme', () => {
+  const fresh = { domains: ['pond.example'], namesInFile: [], isHostnameGiven: false }
+  const options = { domain: ['a.test'], acme: true }
+
+  test('the service serves HTTPS itself, on the ports of the CA and without a proxy', async () => {
+    const settings = await written(fresh, { ...options, email: 'ann@b.test' }, false)
+    expect(settings).toMatchObject({
+      MAYFLY_BASE_URL: 'https://a.test',
+      MAYFLY_ACME: 'on',
+      MAYFLY_ACME_EMAIL: 'ann@b.test',
+      MAYFLY_HTTP_PORT: '80',
+    })
+    expect(settings).not.toHaveProperty('MAYFLY_TRUST_PROXY')
+  })
+
+  test('a port that is set is kept', async () => {
+    const settings = await written({ ...fresh, isHttpPortGiven: true }, options, false)
+    expect(settings).not.toHaveProperty('MAYFLY_HTTP_PORT')
+  })
+
+  test('a URL that no CA can look at is refused', async () => {
+    const refused = written(fresh, { ...options, url: 'http://a.test' }, false)
+    await expect(refused).rejects.toThrow(/--acme needs/)
+  })
 })

@@ -20,7 +20,14 @@ const DNS = { MAYFLY_DNS: '127.0.0.1:1' }
 type Options = Parameters<typeof setUp>[1]
 
 const FREE = { state: 'free', seen: '' } as const
-const UNUSED = { port25: FREE, portHttp: FREE, port443: FREE, isRunning: false, isInUse: false }
+const UNUSED = {
+  port25: FREE,
+  portHttp: FREE,
+  port80: FREE,
+  port443: FREE,
+  isRunning: false,
+  isInUse: false,
+}
 
 interface Given {
   env?: Record<string, string>
@@ -242,10 +249,26 @@ describe('on a terminal', () => {
       ['Host name of this machine', 'mx.mail.test'],
       ['Public URL', 'https://mail.test'],
       ['Email for reports', 'postmaster@mail.test'],
+      ['Obtain certificates and serve HTTPS without a proxy', 'yes'],
       ['Write them?', 'yes'],
     ])
     expect(written('mayfly.env')).toContain('MAYFLY_DOMAINS=mail.test\n')
+    expect(written('mayfly.env')).toContain('MAYFLY_ACME=on\n')
   })
+
+  test.each([
+    ['port 443 is in use', {}, { port443: { state: 'in use', seen: '' } }],
+    ['the URL is not https', { url: 'http://mail.test' }, {}],
+    ['the option says no', { acme: false }, {}],
+  ] as [string, Options, Partial<Machine>][])(
+    'no certificates are offered if %s',
+    async (_, options, machine) => {
+      const answers = { Mail: ['mail.test'] }
+      const { asked } = await run({ file: file('mayfly.env'), ...options }, { answers, machine })
+      expect(asked.map(([question]) => question.split(' ')[0])).not.toContain('Obtain')
+      expect(written('mayfly.env')).not.toContain('MAYFLY_ACME')
+    },
+  )
 
   test('an invalid answer is asked for again', async () => {
     const answers = {

@@ -30,6 +30,8 @@ export function addSetupCommand(
     .option('--email <address>', 'where other mail servers send their reports')
     .option('--address <ip...>', 'public addresses of this machine (default: detected)')
     .option('--mta-sts', 'serve an MTA-STS policy, and print its records')
+    .option('--acme', "obtain certificates from Let's Encrypt and serve HTTPS, without a proxy")
+    .option('--no-acme', 'leave HTTPS to a proxy')
     .option('--tls-rpt', 'also print the TLS reporting record')
     .option('--file <path>', 'settings file: JSON (.json) or NAME=value lines')
     .option('--dry-run', 'write nothing')
@@ -106,7 +108,7 @@ const portText = ({ state, seen }: Port) => (seen === '' ? state : `${state}: ${
 /** The settings to write: what was asked for, and for a new installation what the file lacks. */
 function settingsOf(
   machine: Machine,
-  { domains, host, url }: Answers,
+  { domains, host, url, acmeEmail }: Answers,
   { mtaSts = false, hostname, url: givenUrl, isTerminal }: SetupOptions & { isTerminal: boolean },
 ): Record<string, string> {
   const isNew = !hasInstallation(machine)
@@ -119,13 +121,22 @@ function settingsOf(
     value === current ? isWanted && !machine.namesInFile.includes(name) : isWanted || isTerminal,
   )
   const isUrlWanted = isNew || givenUrl !== undefined || url !== machine.baseUrl
-  const isProxied = isUrlWanted && url.startsWith('https:') && machine.trustProxy.length === 0
+  const hasProxy = acmeEmail === undefined && !machine.hasAcme && url.startsWith('https:')
+  const isProxied = isUrlWanted && hasProxy && machine.trustProxy.length === 0
   return {
     ...Object.fromEntries(changed.map(([name, value]) => [name, value])),
     ...(isProxied ? { MAYFLY_TRUST_PROXY: '127.0.0.1' } : {}),
     ...(takesPort25(machine) ? { MAYFLY_SMTP_PORT: '25' } : {}),
     ...(mtaSts && !machine.hasMtaSts ? { MAYFLY_MTA_STS: 'testing' } : {}),
+    ...acmeSettings(machine, acmeEmail),
   }
+}
+
+/** The CA connects to port 80 or 443; the service listens on the latter by default. */
+function acmeSettings(machine: Machine, email: string | undefined): Record<string, string> {
+  if (email === undefined || machine.hasAcme) return {}
+  const port: Record<string, string> = machine.isHttpPortGiven ? {} : { MAYFLY_HTTP_PORT: '80' }
+  return { MAYFLY_ACME: 'on', MAYFLY_ACME_EMAIL: email, ...port }
 }
 
 type Change = ReturnType<SetupActions['editFile']>['changes'][number]

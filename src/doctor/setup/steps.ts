@@ -17,13 +17,14 @@ const UNIT_FILE = '/etc/mayfly/mayfly.env'
 /** What remains to be done by hand. */
 export function nextSteps(
   machine: Machine,
-  { url, host }: Answers,
+  { url, host, acmeEmail }: Answers,
   { mtaSts, settings }: { mtaSts: boolean; settings: Readonly<Record<string, string>> },
 ): string[] {
   const { port25, portHttp, smtpPort, httpPort, isRunning } = machine
   const isReached = smtpPort === 25 || port25.state === 'this service' || takesPort25(machine)
   const isOtherHost = host !== machine.hostname
   const isRenamed = machine.hasMtaSts && isOtherHost
+  const usesAcme = acmeEmail !== undefined || machine.hasAcme
   const steps = [
     port25.state === 'in use' && 'Stop the other mail server that uses port 25.',
     portHttp.state === 'in use' &&
@@ -39,13 +40,24 @@ export function nextSteps(
       'Let the service read the admin token, unless it runs as root: chgrp GROUP, then chmod 640',
     startStep(machine),
     !isReached && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
+    ...(usesAcme
+      ? [
+          'Let everybody reach ports 80 and 443: the CA connects to them. Until DNS names this machine, attempts fail and are repeated.',
+          mtaSts && 'Enforce the MTA-STS policy after some weeks: see "MTA-STS" in docs/tls.md',
+        ]
+      : proxySteps(url, { httpPort, mtaSts })),
+    `Check the installation:  ${checkCommand(machine)}`,
+  ]
+  return steps.filter((step) => step !== false)
+}
+
+function proxySteps(url: string, { httpPort, mtaSts }: { httpPort: number; mtaSts: boolean }) {
+  return [
     url.startsWith('https:') &&
       `Put HTTPS in front of port ${httpPort}: see "Behind Caddy or nginx" in docs/install.md`,
     mtaSts &&
       'Send HTTPS requests for mta-sts.DOMAIN there too, and enforce the policy after some weeks: see "MTA-STS" in docs/tls.md',
-    `Check the installation:  ${checkCommand(machine)}`,
   ]
-  return steps.filter((step) => step !== false)
 }
 
 /** The unit of a clone has settings and data that a command in the clone does not use by itself. */

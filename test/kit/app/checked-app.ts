@@ -225,6 +225,7 @@ export const LOST_STORE = {
   readRaw: async () => undefined,
   readLedger: async () => undefined,
   listDomains: async () => [],
+  listTlsEntries: async () => [],
 }
 
 export const wrong = (results: readonly FinishedCheck[]) =>

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import { evaluateCertificates } from './check.ts'
+import { NO_ATTEMPTS } from './rules.ts'
+
+const DAY = 86_400_000
+const now = new Date('2026-05-01T12:00:00Z')
+const ports = { httpPort: 8080, httpsPort: 443, now }
+const failed = { failures: 2, nextAt: now.getTime() + 60_000, error: 'unauthorized: 404' }
+
+/** A certificate of 90 days, of which this many are over. */
+function certificate(age: number) {
+  const notBefore = new Date(now.getTime() - age * DAY)
+  return { notBefore, notAfter: new Date(notBefore.getTime() + 90 * DAY), fingerprint: 'a' }
+}
+
+describe('the check of certificates', () => {
+  for (const [what, name, status, seen] of [
+    [
+      'is content with a new one',
+      { certificate: certificate(1), attempts: NO_ATTEMPTS },
+      'ok',
+      /^2 names, until 2026-07-29T/,
+    ],
+    [
+      'is content while one is renewed',
+      { certificate: certificate(61), attempts: NO_ATTEMPTS },
+      'ok',
+      /^2 names/,
+    ],
+    [
+      'warns if one is not renewed in time',
+      { certificate: certificate(61), attempts: failed },
+      'warning',
+      /^mx\.box\.test: not renewed: unauthorized: 404; next attempt at 2026-05-01T12:01:00Z$/,
+    ],
+    [
+      'warns before the first attempt',
+      { certificate: undefined, attempts: NO_ATTEMPTS },
+      'warning',
+      /^mx\.box\.test: none yet$/,
+    ],
+    [
+      'fails if none was obtained',
+      { certificate: undefined, attempts: failed },
+      'failure',
+      /^mx\.box\.test: unauthorized: 404; next/,
+    ],
+    [
+      'fails if one has expired',
+      { certificate: certificate(91), attempts: failed },
+      'failure',
+      /^mx\.box\.test: expired; unauthorized/,
+    ],
+  ] as const) {
+    test(what, () => {
+      const good = { name: 'box.test', certificate: certificate(1), attempts: NO_ATTEMPTS }
+      const result = evaluateCertificates([good, { name: 'mx.box.test', ...name }], ports)
+      expect(result.status).toBe(status)
+      expect(result.seen).toMatch(seen)
+      if (status === 'failure') expect(result.fix).toMatch(/mx\.box\.test.*80 \(here 8080\)/)
+    })
+  }
+})

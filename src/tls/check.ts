@@ -1,0 +1,82 @@
+import type { MailDomain } from '../base/address.ts'
+import { type CheckResult, failure, ok, skipped, warning } from '../base/check-result.ts'
+import { isoTimestamp } from '../base/time.ts'
+import type { StoredCertificate } from './certificate.ts'
+import { type TlsConfig, tlsStorage, wantedNames } from './jobs.ts'
+import { readAttempts, readCertificates } from './renew-certificates.ts'
+import { type Attempts, NO_ATTEMPTS, renewalTime } from './rules.ts'
+import type { TlsStore } from './store.ts'
+
+export interface AcmeCheckConfig extends TlsConfig {
+  http: TlsConfig['http'] & { port: number }
+  acme: TlsConfig['acme'] & { httpsPort: number }
+}
+
+interface Facts {
+  settings: AcmeCheckConfig
+  store: (Pick<TlsStore, 'listTlsEntries'> & { listDomains(): Promise<MailDomain[]> }) | undefined
+  now(): Date
+}
+
+/** Check of `mayfly doctor`: whether every name has a certificate that is renewed in time. */
+export const certificatesCheck = {
+  name: 'acme',
+  async run({ settings, store, now }: Facts): Promise<CheckResult> {
+    if (!settings.acme.on) return skipped('MAYFLY_ACME=off')
+    if (!store) return skipped('see store')
+    const storage = tlsStorage(settings, store)
+    const [names, certificates, attempts] = await Promise.all([
+      store.listDomains().then((domains) => wantedNames(settings, domains)),
+      readCertificates(storage),
+      readAttempts(storage),
+    ])
+    const ports = { httpPort: settings.http.port, httpsPort: settings.acme.httpsPort }
+    return evaluateCertificates(
+      names.map((name) => ({
+        name,
+        certificate: certificates.get(name),
+        attempts: attempts.get(name) ?? NO_ATTEMPTS,
+      })),
+      { ...ports, now: now() },
+    )
+  },
+}
+
+interface NameFacts {
+  name: string
+  certificate: Pick<StoredCertificate, 'notBefore' | 'notAfter' | 'fingerprint'> | undefined
+  attempts: Attempts
+}
+
+interface CheckFacts {
+  httpPort: number
+  httpsPort: number
+  now: Date
+}
+
+/** The worst of all names. */
+export function evaluateCertificates(
+  names: readonly NameFacts[],
+  { httpPort, httpsPort, now }: CheckFacts,
+): CheckResult {
+  const isValid = ({ certificate }: NameFacts) => certificate && certificate.notAfter > now
+  const isOverdue = ({ certificate, attempts }: NameFacts) =>
+    certificate && renewalTime(certificate, attempts) <= now && attempts.failures > 0
+  const missing = names.find((one) => !isValid(one))
+  const late = names.find(isOverdue)
+  const fix = `Make DNS name this machine for ${(missing ?? late)?.name}, and let everybody reach its ports 80 (here ${httpPort}) and 443 (here ${httpsPort}): http://${(missing ?? late)?.name}/.well-known/acme-challenge/x must be a 404 of this service`
+  if (missing && missing.attempts.failures === 0 && !missing.certificate)
+    return warning(
+      `${missing.name}: none yet`,
+      'Wait a minute; if the service does not run, start it',
+    )
+  const expired = missing?.certificate ? 'expired; ' : ''
+  if (missing) return failure(`${missing.name}: ${expired}${lastError(missing)}`, fix)
+  if (late) return warning(`${late.name}: not renewed: ${lastError(late)}`, fix)
+  const ends = names.flatMap(({ certificate }) => certificate?.notAfter.getTime() ?? [])
+  return ok(`${names.length} names, until ${isoTimestamp(new Date(Math.min(...ends)))} or later`)
+}
+
+function lastError({ attempts: { error, nextAt } }: NameFacts): string {
+  return `${error || 'no attempt'}; next attempt at ${isoTimestamp(new Date(nextAt))}`
+}
