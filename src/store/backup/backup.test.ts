@@ -78,6 +78,16 @@ describe('a backup', () => {
     expect(bytesIn(shop.data)).toEqual(before)
   })
 
+  test('notes its time in a new file: what another user has put in its place is not written to', () => {
+    const other = join(shop.path, 'other')
+    writeFileSync(other, 'precious')
+    symlinkSync(other, join(shop.data, 'last-backup'))
+    shop.backup()
+    expect(readFileSync(other, 'utf8')).toBe('precious')
+    expect(readFileSync(join(shop.data, 'last-backup'), 'utf8')).toBe(`${shop.file}\n`)
+    expect(readdirSync(shop.data).filter((name) => name.startsWith('.'))).toEqual([])
+  })
+
   test('of a missing shop or to a folder is refused', () => {
     mkdirSync(shop.file)
     expect(() => shop.backup(shop.file, true)).toThrow(/is not a regular file/)

@@ -64,9 +64,17 @@ export function writeBackup(
       return found
     })
   })
-  // Its time is that of the last backup.
-  writeFileSync(join(folder, LAST_BACKUP), `${target}\n`)
+  noteBackup(folder, target)
   return contents
+}
+
+/** The time of this file is that of the last backup. It is replaced, because another user may have created it. */
+function noteBackup(folder: string, target: string): void {
+  withTempFolder(folder, (temp) => {
+    const note = join(temp, LAST_BACKUP)
+    writeFileSync(note, `${target}\n`)
+    renameSync(note, join(folder, LAST_BACKUP))
+  })
 }
 
 const NO_SPACE = 'No space is left for the copy. Nothing was written.'
