@@ -79,7 +79,7 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
     board.publish({
       names: wanted,
       certificates: found.map((one): ServedCertificate => {
-        const dueAt = renewalTime(one, attempts.get(one.name) ?? NO_ATTEMPTS).getTime()
+        const dueAt = renewalTime(one, attempts.get(one.name) ?? NO_ATTEMPTS, now()).getTime()
         return { name: one.name, pem: one.pem, dueAt, expiresAt: one.notAfter.getTime() }
       }),
     })

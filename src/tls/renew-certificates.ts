@@ -81,7 +81,7 @@ async function dueNames({ storage, now }: RenewDeps, names: readonly string[]): 
   return names.flatMap((name) => {
     const attempts = known.get(name) ?? NO_ATTEMPTS
     const current = certificates.get(name)
-    const isDue = !current || renewalTime(current, attempts) <= at
+    const isDue = !current || renewalTime(current, attempts, at) <= at
     // An attempt in the far future was recorded by a clock that was wrong.
     const mayTry = attempts.nextAt <= at.getTime() || attempts.nextAt > at.getTime() + MAX_WAIT_MS
     return isDue && mayTry ? [{ name, attempts, current }] : []

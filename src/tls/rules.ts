@@ -47,13 +47,15 @@ const JITTER_LIFE = 1 / 30
 /** When to renew a certificate, from when two thirds of its life are over at the latest. */
 export function renewalTime(
   { notBefore, notAfter, fingerprint }: Validity,
-  { issuedAt }: Pick<Attempts, 'issuedAt'>,
+  { issuedAt = 0 }: Pick<Attempts, 'issuedAt'>,
+  now: Date,
 ): Date {
   const lifeMs = notAfter.getTime() - notBefore.getTime()
   const share = Number.parseInt(hash('sha256', fingerprint).slice(0, 8), 16) / 2 ** 32
   const due = notBefore.getTime() + lifeMs * (RENEWED_LIFE - JITTER_LIFE * share)
-  // If our clock is wrong, a new certificate must not be due at once, and again.
-  return new Date(Math.max(due, (issuedAt ?? 0) + lifeMs / 3))
+  // If our clock is wrong, a new certificate must not be due at once, and again. If it was ahead, issuedAt means nothing.
+  const earliest = issuedAt > now.getTime() ? 0 : issuedAt + lifeMs / 3
+  return new Date(Math.max(due, earliest))
 }
 
 export type ChallengeKind = 'http-01' | 'tls-alpn-01'
