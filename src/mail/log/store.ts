@@ -97,10 +97,10 @@ function* matching({ before, after, limit, ...filter }: LineScan): Operation<Sto
     ),
     ...(filter.toDomain === undefined
       ? []
-      : [domainCondition(`recipients || ','`, filter.toDomain, value)]),
+      : [domainCondition(`lower(recipients) || ','`, filter.toDomain, value)]),
     ...(filter.fromDomain === undefined
       ? []
-      : [domainCondition(`'@' || sender || ','`, filter.fromDomain, value)]),
+      : [domainCondition(`'@' || lower(sender) || ','`, filter.fromDomain, value)]),
     ...(filter.clients ? [`client_ip = any(${value(filter.clients)}::text[])`] : []),
     ...(filter.result === undefined ? [] : [`result = ${value(filter.result)}`]),
     ...(filter.id === undefined ? [] : [`mail_id = ${value(filter.id)}`]),
