@@ -171,19 +171,16 @@ interface OldLine {
 
 /** A step of the sweep. True if there may be more to delete. */
 export function* sweepMailLog(until: number, maxLines = MAX_LOG_LINES): Operation<boolean> {
-  const [last] = yield* query<{ number: number }>('select number from mail.mail_log_counter')
-  const excess = (last?.number ?? 0) - maxLines
-  const isDue = (one: OldLine) => one.logged_at <= until || one.number <= excess
-  const [first] = yield* oldestLines(1)
-  if (!first || !isDue(first)) return false
-  const oldest = yield* oldestLines(DELETED_PER_STEP)
-  const due = oldest.filter(isDue)
-  yield* deleteLines(due.map(({ number }) => number))
-  return due.length === DELETED_PER_STEP
-}
-
-function oldestLines(limit: number): Operation<OldLine[]> {
-  return query('select number, logged_at from mail.mail_log order by number limit $1', [limit])
+  const [counter] = yield* query<{ number: number }>('select number from mail.mail_log_counter')
+  const excess = (counter?.number ?? 0) - maxLines
+  const oldest = yield* query<OldLine>(
+    `select number, logged_at from mail.mail_log order by number limit ${DELETED_PER_STEP}`,
+  )
+  // Those before a line that is due are older, whatever a wrong clock says.
+  const last = oldest.findLastIndex((one) => one.logged_at <= until || one.number <= excess)
+  if (last === -1) return false
+  yield* deleteLines(oldest.slice(0, last + 1).map(({ number }) => number))
+  return last + 1 === DELETED_PER_STEP
 }
 
 function* deleteLines(numbers: readonly number[]): Operation<void> {
