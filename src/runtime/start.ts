@@ -107,7 +107,7 @@ async function startParts(
   const stores = await startStores(config, { versions: shared.versions, now, log, died, closers })
   const { store, shop, ledgerKey, takePorts, writers } = stores
   for (const domain of await addConfiguredDomains({ store }, config)) {
-    log.warn({ domain }, 'a key holds this domain of the settings, and keeps it')
+    log.warn({ domain }, 'MAYFLY_DOMAINS names a domain that a key holds: it stays with the key')
   }
 
   const serverThreads: StartedThread[] = []

@@ -17,8 +17,8 @@ import {
   addOwnDomain,
   changeCatchAll,
   deleteOwnDomain,
-  findOwnDomain,
   type OwnDomainDeps,
+  requireOwnDomain,
   verifyOwnDomain,
 } from './own-domains.ts'
 import { domainWarnings, type OwnDomain } from './rules.ts'
@@ -138,7 +138,7 @@ export const ownDomainRoutes = [
     description: 'The state of the domain with its reason, and its DNS records. Free.',
     output: oneDomain,
     async handle({ id }, deps: OwnDomainRouteDeps, request) {
-      return found(await findOwnDomain(deps, id, authenticatedKey(request).id), deps)
+      return found(await requireOwnDomain(deps, id, authenticatedKey(request).id), deps)
     },
   }),
   route({
@@ -181,7 +181,7 @@ export const ownDomainRoutes = [
     ],
     async handle({ id }, deps: OwnDomainRouteDeps, request) {
       const caller = { keyId: authenticatedKey(request).id, client: request.client }
-      const { state } = await findOwnDomain(deps, id, caller.keyId)
+      const { state } = await requireOwnDomain(deps, id, caller.keyId)
       if (state === 'pending') requireOwnDomains(deps)
       return found(await verifyOwnDomain(deps, id, caller), deps)
     },

@@ -3,7 +3,7 @@ import { repeatUntilAborted, runUntilStopped } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
 import { type DnsSettings, openOwnDomainDns } from './dns.ts'
 import { type OwnDomainDeps, recordCheck, recordOf } from './own-domains.ts'
-import type { OwnDomain } from './rules.ts'
+import { DAY_MS, type OwnDomain } from './rules.ts'
 import type { OwnDomainStore } from './store.ts'
 
 interface JobDeps extends Pick<OwnDomainDeps, 'shop' | 'now'> {
@@ -12,7 +12,6 @@ interface JobDeps extends Pick<OwnDomainDeps, 'shop' | 'now'> {
   log: Log
 }
 
-const DAY_MS = 86_400_000
 const LOOK_MS = 3_600_000
 // At a time: name servers that do not answer take 10 s each.
 const BATCH = 20

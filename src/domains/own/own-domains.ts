@@ -26,7 +26,6 @@ export interface OwnDomainDeps
   log: Pick<Log, 'info'>
 }
 
-const NO_DOMAINS = 'The plan of this key includes no domains of its own.'
 const TOKEN_BYTES = 20
 const DNS_RETRY_SECONDS = 30
 
@@ -52,15 +51,13 @@ export async function addOwnDomain(
   if (added === 'exists') throw new Problem('domain_exists', `This key already has ${name}.`)
   if (added === 'reserved') throw reserved(name)
   if (added === 'limit') {
-    const domains = maxDomains === 1 ? 'one domain' : `${maxDomains} domains`
-    const text = `This key can have at most ${domains}. Delete one first.`
-    throw new Problem('domain_limit', maxDomains === 0 ? NO_DOMAINS : text)
+    throw new Problem('domain_limit', limitText(maxDomains))
   }
   return added
 }
 
 /** Throws `domain_not_found`, also for a domain of another key: knowing the id reveals nothing. Without a key: for the operator. */
-export async function findOwnDomain(
+export async function requireOwnDomain(
   { store }: Pick<OwnDomainDeps, 'store'>,
   id: string,
   keyId?: string,
@@ -74,7 +71,7 @@ export async function verifyOwnDomain(
   id: string,
   { keyId, client }: { keyId: string; client: string | undefined },
 ): Promise<OwnDomain> {
-  const claim = await findOwnDomain(deps, id, keyId)
+  const claim = await requireOwnDomain(deps, id, keyId)
   if (client !== undefined) await takeRate(deps, 'verifyDomain', keyId)
   // Before the look-up: a key that becomes the holder, or is checked, during it was not looked for.
   const holder = await deps.store.findDomainHolder(claim.name)
@@ -106,7 +103,7 @@ async function activate(
   if (outcome === 'reserved') throw reserved(name)
   wakeAll(bus, ended)
   log.info({ domain: name, keyId, former: holder?.keyId }, 'domain of a key verified')
-  return await findOwnDomain(deps, id, keyId)
+  return await requireOwnDomain(deps, id, keyId)
 }
 
 /** Records what a check of a domain that is held found; without `record`, only what its key means for it. Undefined if it is gone. */
@@ -171,7 +168,7 @@ export async function suspendOwnDomain(
   { store, log }: Pick<CheckDeps, 'store' | 'log'>,
   id: string,
 ): Promise<OwnDomain> {
-  requireHeld(await findOwnDomain({ store }, id))
+  requireHeld(await requireOwnDomain({ store }, id))
   const change = { state: 'suspended', reason: 'suspended_by_operator' } as const
   const suspended = required(await store.changeOwnDomain(id, change))
   logState(log, suspended)
@@ -180,7 +177,7 @@ export async function suspendOwnDomain(
 
 /** Takes mail again, unless the key lapsed too long ago; if its record is missing, until the next check. */
 export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnDomain> {
-  const { state, reason } = requireHeld(await findOwnDomain(deps, id))
+  const { state, reason } = requireHeld(await requireOwnDomain(deps, id))
   if (state === 'suspended' && reason === 'suspended_by_operator') {
     logState(
       deps.log,
@@ -195,7 +192,7 @@ export async function deleteOwnDomain(
   id: string,
   keyId?: string,
 ): Promise<OwnDomain> {
-  const domain = await findOwnDomain({ store }, id, keyId)
+  const domain = await requireOwnDomain({ store }, id, keyId)
   const ended = required(await store.deleteOwnDomain(id, keyId, now()))
   if (ended === 'suspended') throw new Problem('not_allowed', suspendedText(domain.name))
   wakeAll(bus, ended)
@@ -227,6 +224,12 @@ function reserved(name: string): Problem {
     'domain_reserved',
     `${name} is or was a domain of this service, or is below one.`,
   )
+}
+
+function limitText(maxDomains: number): string {
+  if (maxDomains === 0) return 'The plan of this key includes no domains of its own.'
+  const domains = maxDomains === 1 ? 'one domain' : `${maxDomains} domains`
+  return `This key can have at most ${domains}. Delete one first.`
 }
 
 const suspendedText = (name: string) => `The operator has suspended ${name}.`

@@ -45,7 +45,7 @@ export function reservingNames(name: Host): string[] {
   return names.flatMap((one) => [one, `*.${one}`])
 }
 
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 /** How long mail is still taken after the record was found missing. */
 export const MISSING_MS = 7 * DAY_MS
 /** The same after the key was stopped or has expired. */
