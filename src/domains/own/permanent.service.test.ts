@@ -92,6 +92,22 @@ describe('a session that does not expire', () => {
   })
 })
 
+test('its key can create any valid name at a domain; reserved ones protect those of the operator', async () => {
+  for (const prefix of ['admin', 'postmaster']) {
+    const { body } = await create({ domain, prefix, ttl: '60' })
+    expect(body).toMatchObject({ email: `${prefix}@${domain}` })
+    for (const params of [{ domain: 'box.test' }, {}] as Record<string, string>[]) {
+      expect((await create({ ...params, prefix })).body['code']).toBe('reserved_prefix')
+    }
+    const other = await app.ring.issue()
+    const foreign = await create({ domain, prefix }, other.headers)
+    expect(foreign.body['code']).toBe('reserved_prefix')
+  }
+  expect((await create({ domain, prefix: 'a..b' })).body['code']).toBe('invalid_prefix')
+  expect(await app.mail(`postmaster@${domain}`)).toBe(250)
+  expect(await sessions()).toMatchObject([{ messages: 1 }, { messages: 0 }])
+})
+
 test('mail over the budget of the key is deferred, and taken again when older mail has expired', async () => {
   const send = () => app.mail(`any@${domain}`, `Subject: x\r\n\r\n${'x'.repeat(600)}\r\n`)
   expect(await send()).toBe(250)

@@ -4,8 +4,8 @@ export const MAX_PREFIX = 64
 // Before lower-casing, as with addresses: some letters outside ASCII lower-case to ASCII ones.
 export const PREFIX = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/
 
-/** The local part a user asks for: lower-cased, validated and not reserved. */
-export function parsePrefix(text: string): string {
+/** The local part a user asks for: lower-cased and validated. Reserved ones are refused, unless it is for a domain of the user's own. */
+export function parsePrefix(text: string, { isOwn = false } = {}): string {
   const prefix = text.toLowerCase()
   if (text.length > MAX_PREFIX || !PREFIX.test(text)) {
     throw new Problem(
@@ -13,7 +13,7 @@ export function parsePrefix(text: string): string {
       'prefix: use 1 to 64 of a-z and 0-9, with single dots, hyphens or underscores inside.',
     )
   }
-  if (isReservedLocalPart(prefix)) {
+  if (!isOwn && isReservedLocalPart(prefix)) {
     throw new Problem('reserved_prefix', `prefix: "${prefix}" is reserved. Choose another.`)
   }
   return prefix

@@ -47,8 +47,10 @@ export async function createSession(
   if (request.domainId !== undefined && request.domain !== undefined) {
     throw new Problem('invalid_parameter', 'domain: cannot be combined with domain_id.')
   }
-  const prefix = request.prefix === undefined ? undefined : parsePrefix(request.prefix)
-  const { domain, accountId, addresses } = await addressSource(deps, request, prefix)
+  const own = await findKeyDomain(deps, request)
+  const isOwn = own !== undefined
+  const prefix = request.prefix === undefined ? undefined : parsePrefix(request.prefix, { isOwn })
+  const { domain, accountId, addresses } = await addressSource(deps, request, { prefix, own })
   const expiryFrom = sessionExpiry(deps, request, domain)
   const ownDomain = domain?.owner === undefined ? undefined : domain.name
   const token = makeSecretToken(deps.randomBytes(32))
@@ -72,7 +74,7 @@ export async function createSession(
     if (session) return { session, token }
     host = hostOf(address)
   }
-  if (ownDomain && !(await findOwnDomain(deps, ownDomain, request.keyId))) throw unknownName()
+  if (ownDomain && !(await findKeyDomain(deps, request))) throw unknownName()
   if (prefix === undefined) throw new Error('all random addresses were taken')
   const where = domain ? `at ${host}` : 'at this account'
   throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
@@ -93,13 +95,13 @@ function sessionExpiry(
   return (createdAt) => new Date(createdAt.getTime() + seconds * 1000)
 }
 
-/** A domain that the key holds. Those of the operator are found among all, by id too. */
-async function findOwnDomain(
+/** The domain that is named, if the key holds it. Those of the operator are found among all, by id too. */
+async function findKeyDomain(
   { store }: CreateSessionDeps,
-  name: string | undefined,
-  keyId: string | undefined,
+  { domain: name, keyId, useGmail, gmailAuto }: SessionRequest,
 ): Promise<MailDomain | undefined> {
-  const host = name === undefined || keyId === undefined ? undefined : parseHost(name)
+  if (name === undefined || keyId === undefined || useGmail || gmailAuto) return undefined
+  const host = parseHost(name)
   const domain = host && (await store.findDomain(host))
   return domain?.owner !== undefined && acceptsSessions(domain, keyId) ? domain : undefined
 }
@@ -113,8 +115,8 @@ async function whyTaken({ store }: CreateSessionDeps): Promise<string> {
 
 async function addressSource(
   deps: CreateSessionDeps,
-  { useGmail, gmailAuto, gmailId, domainId, domain: domainName, subdomain, keyId }: SessionRequest,
-  prefix: string | undefined,
+  { useGmail, gmailAuto, gmailId, domainId, domain: domainName, subdomain }: SessionRequest,
+  { prefix, own }: { prefix: string | undefined; own: MailDomain | undefined },
 ): Promise<AddressSource> {
   if (useGmail || gmailAuto) {
     const request = { auto: gmailAuto ?? false, gmailId, domainId, prefix }
@@ -122,9 +124,7 @@ async function addressSource(
   }
   const domains = await sessionDomains(deps)
   const wanted = { id: domainId, name: domainName, hasSubdomains: subdomain !== undefined }
-  const domain =
-    (await findOwnDomain(deps, domainName, keyId)) ??
-    chooseDomain(domains, wanted, deps.randomBytes)
+  const domain = own ?? chooseDomain(domains, wanted, deps.randomBytes)
   if (subdomain !== undefined && !domain.wildcard) {
     throw new Problem('invalid_parameter', `subdomain: ${domain.name} has no subdomains.`)
   }
