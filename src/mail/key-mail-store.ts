@@ -3,7 +3,7 @@ import { timeOfId } from '../base/id.ts'
 import { type Operation, query, type Value } from '../base/operation.ts'
 import { MESSAGE_COLUMNS, messages } from './message-store.ts'
 import type { Message } from './rules/message.ts'
-import { catchAllAddress, type MailboxId, POOL } from './rules/session.ts'
+import { catchAllAddress, type MailboxId, PERMANENT, POOL } from './rules/session.ts'
 import type { KeyMailHead, KeyMailPage, KeyScope, OrderedKeyMailPage } from './store.ts'
 
 /** Mail that a key may read. Each method is one statement, so that its result is of one moment. */
@@ -60,10 +60,13 @@ const ADDRESS_VERSION = `select pool.count, newest, session.id as mailbox, sessi
   left join mail.session as catch_all on catch_all.address = $4 and catch_all.key_id = $1
     and catch_all.token_hash is not null`
 
-// A session that its owner has ended has no token. One with such a message has expired after that message.
+// A session that its owner has ended has no token. One with such a message has expired after that message; in a permanent one, and
+// in the pool, messages expire by their own age.
 const LAST_EXPIRED = `select max(id) as id from (
   select max(last_id) as id from mail.session where key_id = $1 and token_hash is not null
     and expires_at between $3 and $2 and last_id > $4 and (cast($6 as text) is null or address in ($6, $7))
+  union all select max(swept_id) from mail.session where key_id = $1 and token_hash is not null
+    and expires_at = ${PERMANENT.getTime()} and swept_id > $4 and (cast($6 as text) is null or address in ($6, $7))
   union all select swept_id from mail.shared_mailbox where id = $5 and swept_id > $4) as expired`
 
 const HEAD_COLUMNS = 'message.id, message.sender_email as "senderEmail", message.subject'

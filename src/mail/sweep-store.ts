@@ -170,6 +170,10 @@ function* expirePermanent(until: number, releaseRaws: ReleaseRaws): Operation<bo
   const fitting = asManyAsFit(theirs)
   const ids = fitting.length === 0 ? [first.id] : fitting.map(({ id }) => id)
   yield* removeMessages(first.mailbox, ids, releaseRaws)
+  yield* query(
+    'update mail.session set swept_id = greatest(swept_id, cast($2 as bigint)) where id = $1',
+    [first.mailbox, Math.max(...ids)],
+  )
   return ids.length < due.length || due.length === MESSAGES_PER_STEP
 }
 

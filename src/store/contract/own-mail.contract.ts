@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  address,
   at,
   COOLDOWN,
   DAY,
@@ -239,6 +240,28 @@ export function ownMailContract(open: () => Promise<OpenMailStore>): void {
         expect(await shared.fixture.store.readRaw(rawId)).toBeUndefined()
       expect((await send(['ann@own.test'], 'still there')).outcome).toBe('stored')
     })
+  })
+
+  test('mail that was deleted by its age is told as expired, of an address and of the catch-all', async () => {
+    await hold('k1')
+    await create('ann@own.test', 'k1', { lifeMs: Number.POSITIVE_INFINITY })
+    await send(['ann@own.test'], 'one')
+    await send(['any@own.test'], 'two')
+    const now = at(31 * DAY)
+    const expired = (keyId: string, to?: string, sinceId = 0) => {
+      const scope = { keyId, pool: false, to: to === undefined ? undefined : address(to), now }
+      return shared.fixture.other.lastExpired(scope, sinceId)
+    }
+    const scope = { keyId: 'k1', pool: false, to: undefined, now: START }
+    const page = { sinceId: 0, beforeId: undefined, limit: 9 }
+    const [two, one] = await shared.fixture.store.listKeyMail(scope, page)
+    expect.assert(one && two)
+    expect(await expired('k1')).toBe(0)
+    await shared.fixture.sweepAll(now)
+    expect(await expired('k1')).toBe(Math.max(one.id, two.id))
+    expect(await expired('k1', 'ann@own.test')).toBe(one.id < two.id ? two.id : one.id)
+    expect(await expired('k1', undefined, Math.max(one.id, two.id))).toBe(0)
+    expect(await expired('k2')).toBe(0)
   })
 
   test('mails taken and refused are counted, for the holder of that time', async () => {
