@@ -68,10 +68,10 @@ function cliContext(): CliContext {
   }
 }
 
-async function openErrorLog(): Promise<Log> {
+async function openErrorLog(level: 'info' | 'warn' = 'warn'): Promise<Log> {
   const { openLog } = await import('./base/log/open-log.ts')
   const sink = { write: (line: string) => void process.stderr.write(line), pretty: true }
-  return openLog({ level: 'warn', thread: 'main' }, sink)
+  return openLog({ level, thread: 'main' }, sink)
 }
 
 async function withStore<Store extends { close(): Promise<void> }>(

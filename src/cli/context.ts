@@ -11,7 +11,7 @@ export interface CommandContext<Config = unknown, Mail = unknown, Shop = unknown
   withMail(operation: (store: Mail) => Promise<void>): Promise<void>
   withShop(operation: (shop: Shop) => Promise<void>): Promise<void>
   /** On standard error: the standard output of a command is its result. */
-  openLog(): Promise<Log>
+  openLog(level?: 'info' | 'warn'): Promise<Log>
   now(): Date
   randomBytes(count: number): Uint8Array
 }

@@ -22,6 +22,7 @@ function context() {
   return {
     withMail: (run: (mail: typeof store) => Promise<void>) => run(store),
     withShop: (run: (keys: typeof shop) => Promise<void>) => run(shop),
+    openLog: async () => ({ ...fixture.deps.log, debug() {}, warn() {}, error() {} }),
     now,
   }
 }
@@ -49,6 +50,17 @@ test('a suspended domain is resumed, by name or id', async () => {
   expect(suspended).toMatchObject({ state: 'suspended', reason: 'suspended_by_operator' })
   expect(await mayfly('resume', domain.id)).toBe('Resumed corp.test.')
   expect(await fixture.mail.store.findOwnDomain(domain.id)).toMatchObject({ state: 'active' })
+})
+
+test('what a command changes is logged', async () => {
+  fixture.logged.length = 0
+  for (const action of ['suspend', 'resume', 'remove']) await mayfly(action, 'corp.test')
+  const facts = { domain: 'corp.test', keyId }
+  expect(fixture.logged).toEqual([
+    { ...facts, state: 'suspended', reason: 'suspended_by_operator' },
+    { ...facts, state: 'active', reason: undefined },
+    facts,
+  ])
 })
 
 test('resume says why a domain stays suspended', async () => {

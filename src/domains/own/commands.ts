@@ -26,7 +26,7 @@ type OwnDomainContext = Pick<
     OwnDomainStore & { waitUntilVisible(): Promise<void> },
     OwnDomainDeps['shop']
   >,
-  'withMail' | 'withShop' | 'now'
+  'withMail' | 'withShop' | 'openLog' | 'now'
 >
 type CommandDeps = Pick<OwnDomainDeps, 'store' | 'shop' | 'bus' | 'now' | 'log'>
 
@@ -50,7 +50,7 @@ const ACTIONS = {
 
 export function addOwnDomainCommands(
   own: Command,
-  { withMail, withShop, now }: OwnDomainContext,
+  { withMail, withShop, openLog, now }: OwnDomainContext,
   print: Print,
 ): void {
   own.addHelpText('after', '\n<domain> is a name, or the id of a domain.')
@@ -61,12 +61,12 @@ export function addOwnDomainCommands(
     .action((options: JsonOption) => withMail((store) => printOwnDomains(store, options, print)))
   const withDeps = (operation: (deps: CommandDeps) => Promise<void>) =>
     withMail((store) =>
-      withShop((shop) =>
-        // The service looks for changes by itself, and the command says what it did.
-        operation({ store, shop, now, bus: { wake() {} }, log: { info() {} } }).then(
-          store.waitUntilVisible,
-        ),
-      ),
+      withShop(async (shop) => {
+        // The service looks for changes by itself.
+        const bus = { wake() {} }
+        await operation({ store, shop, now, bus, log: await openLog('info') })
+        await store.waitUntilVisible()
+      }),
     )
   for (const [action, [description, run, done]] of Object.entries(ACTIONS)) {
     own
