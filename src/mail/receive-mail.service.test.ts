@@ -5,6 +5,7 @@ import {
   domainName,
   type Fixture,
   HOUR,
+  host,
   newMail,
   openFixture,
   START,
@@ -126,6 +127,7 @@ for (const [text, expected] of [
       limits: LIMITS,
       now: () => START,
       ownHosts: ['us.wild.test'],
+      countOwnRefused() {},
     }
     const found = await acceptRecipient(deps, text, { size: 0, others: [] })
     expect('refused' in found ? found.refused : found.address).toBe(expected)
@@ -136,7 +138,9 @@ test('<postmaster> without a domain is accepted where all domains are wildcards'
   for (const name of ['box.test', 'pool.test'].map(domainName)) {
     await fixture.store.changeDomain(name, { removed: true })
   }
-  const deps = { store: fixture.store, limits: LIMITS, now: () => START, ownHosts: [] }
+  const countOwnRefused = () => {}
+  const { store } = fixture
+  const deps = { store, limits: LIMITS, now: () => START, ownHosts: [], countOwnRefused }
   expect(await acceptRecipient(deps, 'Postmaster', { size: 0, others: [] })).toMatchObject({
     mailbox: OPERATOR,
   })
@@ -206,4 +210,23 @@ test('a recipient whose session expired in the meantime is not woken', async () 
   expect(await receiveFor(['own@box.test', 'long@box.test'], late)).toBe('stored')
   expect(woken).toContain(keyedTopic('key', 'key-2'))
   expect(woken).not.toContain(key)
+})
+
+test('mail refused at a domain of a key is counted', async () => {
+  const { store } = fixture
+  const name = host('own.test')
+  await store.addOwnDomain({ id: 'dom_1', keyId: 'k1', name, token: 't', createdAt: START }, 1)
+  await store.activateOwnDomain({ id: 'dom_1', keyId: 'k1', now: START })
+  const counted: string[] = []
+  const countOwnRefused = (refused: string) => void counted.push(refused)
+  const rcpt = async () => {
+    const deps = { store, limits: LIMITS, now: () => START, ownHosts: [], countOwnRefused }
+    const offer = { size: 0, others: [] }
+    const found = await acceptRecipient(deps, 'any@own.test', offer)
+    return 'refused' in found ? found.refused : 'accepted'
+  }
+  const suspended = { state: 'suspended', reason: 'record_missing' } as const
+  expect([await rcpt(), counted]).toStrictEqual(['accepted', []])
+  await store.changeOwnDomain('dom_1', suspended)
+  expect([await rcpt(), counted]).toStrictEqual(['unknown', ['own.test']])
 })

@@ -1,6 +1,7 @@
 import {
   type Address,
   domainName,
+  type Host,
   joinAddress,
   type MailDomain,
   parseAddress,
@@ -19,7 +20,6 @@ import {
   type ReceiveLimits,
   type Recipient,
   type RecipientFacts,
-  type RecipientRefusal,
   type RefusedRecipient,
 } from './rules/recipient.ts'
 import { keyedTopic, POOL, type Topic } from './rules/session.ts'
@@ -35,7 +35,11 @@ interface RecipientOffer {
   senderNetwork?: string | undefined
 }
 
-type AcceptDeps = Pick<MailDeps, 'store' | 'now' | 'ownHosts'> & { limits: ReceiveLimits }
+type AcceptDeps = Pick<MailDeps, 'store' | 'now' | 'ownHosts'> & {
+  limits: ReceiveLimits
+  /** Counts a mail refused at a domain of a key, for its holder. */
+  countOwnRefused(name: Host): void
+}
 type RecipientResult = Recipient | RefusedRecipient
 
 /** Decides at RCPT whether mail of this size for this address would be stored. The commit decides again. */
@@ -54,29 +58,27 @@ function withoutQuotes(text: string): string {
 }
 
 function decide(
-  { store, limits, now, ownHosts }: AcceptDeps,
+  deps: AcceptDeps,
   address: Address,
   { size, others, senderNetwork }: RecipientOffer,
 ): Awaitable<RecipientResult> {
+  const { store, limits, now, ownHosts } = deps
   return whenAvailable(store.findRecipient(address, senderNetwork), (facts) => {
     const found = decideRecipient(address, facts, { limits, now: now(), size, others, ownHosts })
     const known = facts.domain?.wildcard ? { ...found, wildcard: true } : found
-    if (!('refused' in known)) return { address, ...known }
-    return countRefusal(store, facts, known)
+    return 'refused' in known ? refuse(deps, facts, known) : { address, ...known }
   })
 }
 
-/** For those who are shown how many mails were refused: the owner of the session, and of the domain. */
-function countRefusal<Refusal extends { refused: RecipientRefusal }>(
-  store: MailStore,
+/** Counts it for those who are shown how many mails were refused: the owner of the session, and of the domain. */
+function refuse(
+  { store, countOwnRefused }: AcceptDeps,
   { session, domain }: RecipientFacts,
-  found: Refusal,
-): Awaitable<Refusal> {
-  const counts = [
-    ...(session && found.refused === 'limit_reached' ? [store.countRefused(session.id)] : []),
-    ...(domain?.owner === undefined ? [] : [store.countOwnRefused(domain.name)]),
-  ]
-  return counts.length === 0 ? found : Promise.all(counts).then(() => found)
+  found: RefusedRecipient,
+): Awaitable<RefusedRecipient> {
+  if (domain?.owner !== undefined) countOwnRefused(domain.name)
+  const isCounted = session && found.refused === 'limit_reached'
+  return isCounted ? store.countRefused(session.id).then(() => found) : found
 }
 
 async function acceptInvalidAddress(

@@ -39,8 +39,8 @@ export interface MailStore extends OperatorStore, LevelStore, MailLogStore, Leas
   ): Promise<Session | undefined>
   /** Counts a mail that the rules of the session refused at RCPT; addMail counts those after DATA. */
   countRefused(mailbox: MailboxId): Promise<void>
-  /** Counts a mail refused at RCPT for a domain that a key holds; addMail counts those taken. */
-  countOwnRefused(name: Host): Promise<void>
+  /** Counts mails refused at RCPT for a domain that a key holds; addMail counts those taken. */
+  countOwnRefused(name: Host, count: number): Promise<void>
   /** Changes what its owner may choose. Undefined if no live session has this token. */
   updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */

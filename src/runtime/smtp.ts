@@ -3,6 +3,7 @@ import { type Awaitable, whenAvailable } from '../base/awaitable.ts'
 import { rateLimitNetwork, senderLimitRules } from '../base/ip.ts'
 import { openCounters, openSharedBudget } from '../limit/shared-counters.ts'
 import { acceptRecipient, receiveMail } from '../mail/receive-mail.ts'
+import { openRefusedCounts } from '../mail/refused-counts.ts'
 import { openSmtpServer } from '../smtp/server.ts'
 import { openCaller } from './ports.ts'
 import { openIntakeParts, openThreadContexts, type ServerThreadSetup, serveMain } from './setup.ts'
@@ -28,15 +29,15 @@ const traffic = {
 const { rateLimits, smtp } = config
 const { hasRates, shareNetwork } = senderLimitRules({ rateLimits, relays: smtp.relays })
 
+const refused = openRefusedCounts(parts)
+const intake = { store, limits, now, ownHosts: config.ownHosts, countOwnRefused: refused.count }
+
 const mayPass = (waitMs: Awaitable<number>) => whenAvailable(waitMs, (ms) => ms === 0)
 
 const server = await openSmtpServer(
   {
     acceptRecipient: (text, { ip, ...offer }) =>
-      acceptRecipient({ store, limits, now, ownHosts: config.ownHosts }, text, {
-        ...offer,
-        senderNetwork: shareNetwork(ip),
-      }),
+      acceptRecipient(intake, text, { ...offer, senderNetwork: shareNetwork(ip) }),
     receiveMail: (mail) =>
       receiveMail(
         { store, bus, now, findMailBlock },
@@ -77,6 +78,7 @@ serveMain({
   drain: server.drain,
   async close() {
     await server.close()
+    await refused.close()
     await parts.close()
     setup.mainPort.close()
     parentPort?.unref()

@@ -26,6 +26,7 @@ beforeAll(async () => {
     limits: MAIL_OPTIONS.limits,
     now: () => START,
     findMailBlock,
+    countOwnRefused() {},
   }
   const context = {
     ...deps,

@@ -65,11 +65,11 @@ export const ownDomainReads = {
 }
 
 export const ownDomainWrites = {
-  /** Counts a mail that was refused at RCPT; those taken are counted in the commit of the mail. */
-  *countOwnRefused(name: Host): Operation<void> {
+  /** Counts mails that were refused at RCPT; those taken are counted in the commit of the mail. */
+  *countOwnRefused(name: Host, count: number): Operation<void> {
     yield* query(
-      `update mail.own_domain set refused = refused + 1 where name = $1 and state <> 'pending'`,
-      [name],
+      `update mail.own_domain set refused = refused + $2 where name = $1 and state <> 'pending'`,
+      [name, count],
     )
   },
 }
