@@ -212,7 +212,7 @@ test('a recipient whose session expired in the meantime is not woken', async () 
   expect(woken).not.toContain(key)
 })
 
-test('mail refused at a domain of a key is counted', async () => {
+test('mail refused at a domain of a key is counted, unless it is deferred after a restore', async () => {
   const { store } = fixture
   const name = host('own.test')
   await store.addOwnDomain({ id: 'dom_1', keyId: 'k1', name, token: 't', createdAt: START }, 1)
@@ -229,4 +229,6 @@ test('mail refused at a domain of a key is counted', async () => {
   expect([await rcpt(), counted]).toStrictEqual(['accepted', []])
   await store.changeOwnDomain('dom_1', suspended)
   expect([await rcpt(), counted]).toStrictEqual(['unknown', ['own.test']])
+  await store.distrustOwnDomains(START)
+  expect([await rcpt(), counted]).toStrictEqual(['restored', ['own.test']])
 })

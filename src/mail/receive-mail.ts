@@ -76,7 +76,13 @@ function refuse(
   { session, domain }: RecipientFacts,
   found: RefusedRecipient,
 ): Awaitable<RefusedRecipient> {
-  if (domain?.owner !== undefined) countOwnRefused(domain.name)
+  if (domain?.owner !== undefined) {
+    const { name, active } = domain
+    return whenAvailable(!active && store.isRestoredDomain(name), (isRestored) => {
+      if (!isRestored) countOwnRefused(name)
+      return isRestored ? { refused: 'restored' } : found
+    })
+  }
   const isCounted = session && found.refused === 'limit_reached'
   return isCounted ? store.countRefused(session.id).then(() => found) : found
 }

@@ -41,6 +41,8 @@ export interface MailStore extends OperatorStore, LevelStore, MailLogStore, Leas
   countRefused(mailbox: MailboxId): Promise<void>
   /** Counts mails refused at RCPT for a domain that a key holds; addMail counts those taken. */
   countOwnRefused(name: Host, count: number): Promise<void>
+  /** Whether mail to this domain of a key is deferred, until a check finds that it is still theirs. */
+  isRestoredDomain(name: Host): Promise<boolean>
   /** Changes what its owner may choose. Undefined if no live session has this token. */
   updateSession(change: SessionChange): Promise<Session | undefined>
   /** Revives an expired session with a new, empty mailbox. Undefined after the cool-down. */
@@ -58,6 +60,8 @@ export interface MailStore extends OperatorStore, LevelStore, MailLogStore, Leas
   /** What is known about the ledger of addresses; undefined before the first start of the service. */
   readLedger(): Promise<LedgerState | undefined>
   saveLedger(ledger: Omit<LedgerState, 'pruned'>): Promise<void>
+  /** After an older state of the store was restored: domains of keys may have changed hands since. Returns how many there are. */
+  distrustOwnDomains(now: Date): Promise<number>
 
   /** What decides about a recipient, with the share of the sender's network in shared mailboxes; without a network, shares do not apply. */
   findRecipient(address: Address, senderNetwork?: string): Awaitable<RecipientFacts>

@@ -45,7 +45,7 @@ export const refusedRecipients = counter(
   'mayfly_smtp_refused_recipients_total',
   'Rejected RCPT commands, by reason',
   'reason',
-  ['unknown', 'foreign', 'full', ...RULE_REFUSALS, ...SERVER_ERRORS],
+  ['unknown', 'foreign', 'full', 'restored', ...RULE_REFUSALS, ...SERVER_ERRORS],
 )
 
 export const closedSessions = counter<string>(

@@ -29,6 +29,7 @@ export const REPLIES = {
   tooMuchData: replyLine(450, '4.7.1', 'Too much data from your address, try again later'),
   storeUnavailable: replyLine(451, '4.3.0', 'Storage unavailable, try again later'),
   internalError: replyLine(451, '4.3.0', 'Internal error, try again later'),
+  domainNotChecked: replyLine(451, '4.3.0', 'Domain not checked yet, try again later'),
   mailboxFull: replyLine(452, '4.2.2', 'Mailbox full'),
   noSpace: replyLine(452, '4.3.1', 'Insufficient storage, try again later'),
   tooManyRecipients: replyLine(452, '4.5.3', 'Too many recipients'),

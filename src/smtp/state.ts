@@ -217,6 +217,7 @@ const RECIPIENT_REPLY = {
   unknown: REPLIES.unknownRecipient,
   foreign: REPLIES.relayDenied,
   full: REPLIES.mailboxFull,
+  restored: REPLIES.domainNotChecked,
 } as const satisfies Record<RecipientRefusal | ServerError, string>
 
 const MAIL_REPLY = {

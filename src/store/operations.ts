@@ -3,6 +3,7 @@ import { adminSessionReads, adminSessionWrites } from '../admin/session-store.ts
 import type { Operation } from '../base/operation.ts'
 import { blockReads, blockTransactions } from '../blocks/store.ts'
 import { checkRunReads, checkRunWrites } from '../doctor/store.ts'
+import { distrustOwnDomains } from '../domains/own/distrust-store.ts'
 import { ownDomainReads, ownDomainTransactions, ownDomainWrites } from '../domains/own/store.ts'
 import { accountReads, accountWrites, resolveFetchedMail } from '../gmail/store.ts'
 import { installationReads, installationWrites } from '../keys/installation-store.ts'
@@ -69,6 +70,7 @@ export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
   ...seriesTransactions,
   ...blockTransactions,
   ...ownDomainTransactions,
+  distrustOwnDomains,
 })
 
 /** Decides who gets a mail. */

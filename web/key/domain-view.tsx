@@ -55,7 +55,7 @@ const SUSPENDED: Partial<Record<string, keyof Catalogue>> = {
   suspended_by_operator: 'own_suspended_operator',
   key_stopped: 'own_suspended_key',
   key_expired: 'own_suspended_key',
-  not_checked: 'own_suspended_unchecked',
+  restored: 'own_suspended_restored',
 }
 const WARNINGS: typeof SUSPENDED = {
   record_missing: 'own_warning_record',

@@ -272,7 +272,7 @@ export type NewOwnDomain = {
   domain: string
   unicode: string
   state: 'pending' | 'active' | 'suspended'
-  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | null
+  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | 'restored' | null
   catch_all: boolean
   created_at: string
   created_at_iso: string
@@ -294,7 +294,7 @@ export type OwnDomain = {
   domain: string
   unicode: string
   state: 'pending' | 'active' | 'suspended'
-  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | null
+  reason: 'record_missing' | 'taken_over' | 'suspended_by_operator' | 'key_stopped' | 'key_expired' | 'not_checked' | 'restored' | null
   catch_all: boolean
   created_at: string
   created_at_iso: string

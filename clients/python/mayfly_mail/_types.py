@@ -359,7 +359,7 @@ class NewOwnDomain(TypedDict):
     domain: str
     unicode: str
     state: Literal["pending", "active", "suspended"]
-    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked"]]
+    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked", "restored"]]
     catch_all: bool
     created_at: str
     created_at_iso: str
@@ -387,7 +387,7 @@ class OwnDomain(TypedDict):
     domain: str
     unicode: str
     state: Literal["pending", "active", "suspended"]
-    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked"]]
+    reason: Optional[Literal["record_missing", "taken_over", "suspended_by_operator", "key_stopped", "key_expired", "not_checked", "restored"]]
     catch_all: bool
     created_at: str
     created_at_iso: str

@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkOwnDomains } from './jobs.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { recordText } from './dns.ts'
+import { checkOwnDomains, checkRestoredDomains } from './jobs.ts'
 import {
   addOwnDomain,
   deleteOwnDomain,
   recordCheck,
+  resumeOwnDomain,
   suspendOwnDomain,
   verifyOwnDomain,
 } from './own-domains.ts'
@@ -102,16 +104,90 @@ test('claims that nobody verified are left alone; all others are checked', async
   for (const other of others) expect(await stateOf(other)).toEqual(['active', 'key_stopped'])
 })
 
-test('a domain of a restored backup takes mail once its record was found, however long it was not', async () => {
-  const { store } = fixture.mail
-  const unchecked = { state: 'suspended', reason: 'not_checked', checkedAt: null } as const
-  await store.changeOwnDomain(domain.id, unchecked)
-  fixture.dns.zone[`TXT _mayfly.${domain.name}`] = []
-  await days(9)
-  expect(await stateOf(domain)).toEqual(['suspended', 'not_checked'])
-  fixture.publish(domain)
-  await days(1)
-  expect(await stateOf(domain)).toEqual(['active', undefined])
+describe('a restored domain', () => {
+  const restore = () => fixture.mail.store.distrustOwnDomains(fixture.deps.now())
+  const checkRestored = () => checkRestoredDomains(fixture.deps, new AbortController().signal)
+  const verify = () =>
+    verifyOwnDomain(fixture.deps, domain.id, { keyId, client: undefined }).then(
+      ({ state }) => state,
+      ({ code }) => code,
+    )
+  const ZONE = 'TXT _mayfly.corp.test'
+
+  test('takes mail once its record was found, however long it was not', async () => {
+    await restore()
+    fixture.dns.zone[ZONE] = []
+    await days(9)
+    await checkRestored()
+    expect(await verify()).toBe('record_missing')
+    expect(await stateOf(domain)).toEqual(['suspended', 'restored'])
+    fixture.publish(domain)
+    await checkRestored()
+    expect(await stateOf(domain)).toEqual(['active', undefined])
+    expect(await fixture.mail.store.findDomain(domain.name)).toMatchObject({ active: true })
+  })
+
+  test('is looked for every time until it is found', async () => {
+    await restore()
+    fixture.dns.zone[ZONE] = 'SERVFAIL'
+    const before = asked()
+    await checkRestored()
+    await checkRestored()
+    expect(asked()).toBe(before + 2)
+    fixture.publish(domain)
+    await checkRestored()
+    await checkRestored()
+    expect(asked()).toBe(before + 3)
+  })
+
+  test('takes none while the record of another key is there, too', async () => {
+    await restore()
+    const own = recordText(domain.token)
+    fixture.dns.zone[ZONE] = [own, recordText('of another key'), 'v=spf1 -all']
+    await check()
+    await checkRestored()
+    expect(await verify()).toBe('domain_held')
+    expect(await stateOf(domain)).toEqual(['suspended', 'restored'])
+    fixture.dns.zone[ZONE] = [own, 'v=spf1 -all']
+    expect(await verify()).toBe('active')
+    // From then on, others may publish theirs.
+    fixture.dns.zone[ZONE] = [own, recordText('of another key')]
+    await days(1)
+    expect(await stateOf(domain)).toEqual(['active', undefined])
+  })
+
+  test('is taken over by the key whose record is there instead', async () => {
+    const other = await addOwnDomain(fixture.deps, { id: 'key_2', maxDomains: 1 }, domain.name)
+    await restore()
+    fixture.publish(other)
+    await checkRestored()
+    expect(await stateOf(domain)).toEqual(['suspended', 'restored'])
+    await verifyOwnDomain(fixture.deps, other.id, { keyId: 'key_2', client: undefined })
+    expect(await stateOf(other)).toEqual(['active', undefined])
+    expect(await stateOf(domain)).toEqual(['pending', 'taken_over'])
+  })
+
+  test('that the operator had suspended is checked before it is resumed', async () => {
+    const { deps } = fixture
+    await suspendOwnDomain(deps, domain.id)
+    await restore()
+    fixture.dns.zone[ZONE] = []
+    await checkRestored()
+    expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
+    await resumeOwnDomain(deps, domain.id)
+    expect(await stateOf(domain)).toEqual(['suspended', 'restored'])
+    fixture.publish(domain)
+    await checkRestored()
+    expect(await stateOf(domain)).toEqual(['active', undefined])
+  })
+
+  test('that the operator had suspended is resumed at once if it was found meanwhile', async () => {
+    await suspendOwnDomain(fixture.deps, domain.id)
+    await restore()
+    await checkRestored()
+    await resumeOwnDomain(fixture.deps, domain.id)
+    expect(await stateOf(domain)).toEqual(['active', undefined])
+  })
 })
 
 test('a check that began before the operator suspended the domain does not resume it', async () => {
@@ -120,7 +196,8 @@ test('a check that began before the operator suspended the domain does not resum
     await suspendOwnDomain(deps, domain.id)
     return await deps.shop.readKey(...args)
   }
-  await recordCheck({ ...deps, shop: { readKey } }, domain.id, 'found')
+  const found = await deps.ownDomainDns(domain.name)
+  await recordCheck({ ...deps, shop: { readKey } }, domain.id, { found })
   expect(await stateOf(domain)).toEqual(['suspended', 'suspended_by_operator'])
 })
 
@@ -197,7 +274,7 @@ test('a check of a domain that was taken over meanwhile leaves the claim alone',
   fixture.publish(other)
   await verifyOwnDomain(deps, other.id, { keyId: 'key_2', client: undefined })
   fixture.logged.length = 0
-  await recordCheck(deps, domain.id, 'missing')
+  await recordCheck(deps, domain.id, { found: await deps.ownDomainDns(domain.name) })
   expect(await fixture.mail.store.findOwnDomain(domain.id)).toMatchObject({
     ...{ state: 'pending', reason: 'taken_over', missingSince: undefined },
   })

@@ -2,7 +2,7 @@ import { type LeaseStore, runUnderLease } from '../../base/jobs/lease.ts'
 import { repeatUntilAborted, runUntilStopped } from '../../base/jobs/repeat.ts'
 import type { Log } from '../../base/log/log.ts'
 import { type DnsSettings, openOwnDomainDns } from './dns.ts'
-import { type OwnDomainDeps, recordCheck, recordOf } from './own-domains.ts'
+import { type OwnDomainDeps, recordCheck } from './own-domains.ts'
 import { DAY_MS, type OwnDomain } from './rules.ts'
 import type { OwnDomainStore } from './store.ts'
 
@@ -13,22 +13,32 @@ interface JobDeps extends Pick<OwnDomainDeps, 'shop' | 'now'> {
 }
 
 const LOOK_MS = 3_600_000
+const RESTORED_LOOK_MS = 60_000
 // At a time: name servers that do not answer take 10 s each.
 const BATCH = 20
 
-/** Also if they are off: domains that keys have stay theirs. On one node at a time: looks for the record of each domain once a day, and for keys that have lapsed once an hour. */
-export function startOwnDomainChecks({ config, ...deps }: JobDeps) {
-  const ownDomainDns = openOwnDomainDns(config)
-  const operation = (ended: AbortSignal) =>
-    repeatUntilAborted(ended, {
-      operation: async () => {
-        await checkOwnDomains({ ...deps, ownDomainDns }, ended)
-        return true
-      },
-      failed: 'the domains of key holders could not be checked; retrying',
-      intervalMs: LOOK_MS,
-      log: deps.log,
-    })
+/**
+ * On one node at a time: looks for the record of each domain once a day, and of those that were restored every minute, and for keys
+ * that have lapsed once an hour. Also with MAYFLY_OWN_DOMAINS=off, because keys keep the domains that they have.
+ */
+export function startOwnDomainChecks({ config, ...rest }: JobDeps) {
+  const deps = { ...rest, ownDomainDns: openOwnDomainDns(config) }
+  const operation = async (ended: AbortSignal) => {
+    const repeat = (intervalMs: number, check: typeof checkOwnDomains) =>
+      repeatUntilAborted(ended, {
+        operation: async () => {
+          await check(deps, ended)
+          return true
+        },
+        failed: 'the domains of key holders could not be checked; retrying',
+        intervalMs,
+        log: deps.log,
+      })
+    await Promise.all([
+      repeat(LOOK_MS, checkOwnDomains),
+      repeat(RESTORED_LOOK_MS, checkRestoredDomains),
+    ])
+  }
   return runUntilStopped((ended) => runUnderLease(deps, { name: 'own domains', operation, ended }))
 }
 
@@ -45,9 +55,16 @@ export async function checkOwnDomains(deps: CheckDeps, ended: AbortSignal): Prom
   } while (before && !ended.aborted)
 }
 
-async function checkOwnDomain(deps: CheckDeps, domain: OwnDomain): Promise<void> {
-  const { checkedAt, name, id } = domain
+/** Until then, their mail is deferred. */
+export async function checkRestoredDomains(deps: CheckDeps, ended: AbortSignal): Promise<void> {
+  const all = await deps.store.listUnconfirmedOwnDomains()
+  for (let at = 0; at < all.length && !ended.aborted; at += BATCH) {
+    const some = all.slice(at, at + BATCH)
+    await Promise.all(some.map((domain) => checkOwnDomain(deps, domain)))
+  }
+}
+
+async function checkOwnDomain(deps: CheckDeps, { checkedAt, name, id }: OwnDomain): Promise<void> {
   const isDue = !checkedAt || deps.now().getTime() - checkedAt.getTime() >= DAY_MS
-  const record = isDue ? recordOf(domain, await deps.ownDomainDns(name)) : undefined
-  await recordCheck(deps, id, record)
+  await recordCheck(deps, id, { found: isDue ? await deps.ownDomainDns(name) : undefined })
 }

@@ -12,6 +12,7 @@ import {
   afterCheck,
   domainWarnings,
   isAtOrBelow,
+  isConfirmed,
   lapseOf,
   type OwnDomain,
   type RecordCheck,
@@ -78,45 +79,56 @@ export async function verifyOwnDomain(
   const found = await deps.ownDomainDns(claim.name)
   const record = recordOf(claim, found)
   const isHeld = claim.state !== 'pending'
-  const checked = isHeld ? required(await recordCheck(deps, id, record)) : claim
+  const checked = isHeld ? required(await recordCheck(deps, id, { found })) : claim
   if (found.isAlias) {
     const why = `${claim.name} has a CNAME record, and so cannot have an MX record.`
     throw new Problem('invalid_domain', `${why} Remove it, or use another name.`)
   }
   if (record === 'unknown') throw dnsFailed(found)
   if (record === 'missing') throw recordMissing(claim, found)
-  return isHeld ? checked : await activate(deps, claim, { found, holder })
+  if (!isHeld) return await activate(deps, claim, { found, holder })
+  if (checked.state !== 'pending' && !isConfirmed(checked)) {
+    throw found.isComplete ? held(claim.name, checked) : dnsFailed(found)
+  }
+  return checked
 }
 
 async function activate(
   deps: OwnDomainDeps,
-  { id, keyId, name }: OwnDomain,
+  claim: OwnDomain,
   { found, holder }: { found: FoundRecords; holder: OwnDomain | undefined },
 ): Promise<OwnDomain> {
   const { store, now, bus, log } = deps
+  const { id, keyId, name } = claim
   const theirs = holder && recordOf(holder, found)
   if (theirs === 'found') throw held(name)
   if (theirs === 'unknown') throw dnsFailed(found)
   const activation = { id, keyId, now: now(), replaces: holder }
   const { outcome, ended } = await store.activateOwnDomain(activation)
-  if (outcome === 'held') throw held(name, holder)
+  if (outcome === 'held') throw held(name, holder ?? claim)
   if (outcome === 'reserved') throw reserved(name)
   wakeAll(bus, ended)
   log.info({ domain: name, keyId, former: holder?.keyId }, 'domain of a key verified')
   return await requireOwnDomain(deps, id, keyId)
 }
 
-/** Records what a check of a domain that is held found; without `record`, only what its key means for it. Undefined if it is gone. */
+/**
+ * Records what a check of a domain that is held found; without `found`, only what its key means for it. `isResumed`: the operator
+ * no longer suspends it. Undefined if it is gone.
+ */
 export async function recordCheck(
   { store, shop, now, log }: CheckDeps,
   id: string,
-  record?: RecordCheck,
+  { found, isResumed = false }: { found?: FoundRecords | undefined; isResumed?: boolean } = {},
 ): Promise<OwnDomain | undefined> {
   // Read again: looking for the record takes seconds.
   const domain = await store.findOwnDomain(id)
   if (!domain || domain.state === 'pending') return domain
+  const record = found && holderRecord(domain, found)
   const lapse = lapseOf(await shop.readKey(domain.keyId, now()), now())
-  const next = afterCheck(domain, { record, lapse }, now())
+  const isFree = isResumed && domain.reason === 'suspended_by_operator'
+  const before = isFree ? { ...domain, reason: undefined } : domain
+  const next = afterCheck(before, { record, lapse }, now())
   const { state, reason, checkedAt, missingSince, lapsedSince } = next
   const change = {
     state,
@@ -125,9 +137,8 @@ export async function recordCheck(
     missingSince: missingSince ?? null,
     lapsedSince: lapsedSince ?? null,
   }
-  const was = { state: domain.state, reason: domain.reason }
-  const changed = await store.changeOwnDomain(id, change, undefined, was)
-  if (changed && (changed.state !== was.state || changed.reason !== was.reason)) {
+  const changed = await store.changeOwnDomain(id, change, undefined, domain)
+  if (changed && (changed.state !== domain.state || changed.reason !== domain.reason)) {
     logState(log, changed)
   }
   return changed
@@ -175,16 +186,13 @@ export async function suspendOwnDomain(
   return suspended
 }
 
-/** Takes mail again, unless the key lapsed too long ago; if its record is missing, until the next check. */
+/**
+ * Takes mail again, unless the key lapsed too long ago, or its record was not found since a restore; if its record is missing, until
+ * the next check.
+ */
 export async function resumeOwnDomain(deps: CheckDeps, id: string): Promise<OwnDomain> {
-  const { state, reason } = requireHeld(await requireOwnDomain(deps, id))
-  if (state === 'suspended' && reason === 'suspended_by_operator') {
-    logState(
-      deps.log,
-      required(await deps.store.changeOwnDomain(id, { state: 'active', reason: null })),
-    )
-  }
-  return required(await recordCheck(deps, id))
+  requireHeld(await requireOwnDomain(deps, id))
+  return required(await recordCheck(deps, id, { isResumed: true }))
 }
 
 export async function deleteOwnDomain(
@@ -204,9 +212,18 @@ function wakeAll(bus: OwnDomainDeps['bus'], ended: readonly EndedSession[]): voi
   for (const session of ended) wakeSession(bus, session)
 }
 
-export function recordOf({ token }: Pick<OwnDomain, 'token'>, found: FoundRecords): RecordCheck {
+function recordOf({ token }: Pick<OwnDomain, 'token'>, found: FoundRecords): RecordCheck {
   if (found.texts.has(recordText(token))) return 'found'
   return found.isComplete ? 'missing' : 'unknown'
+}
+
+/** Of one that holds its domain. After a restore it counts only if no other key can have verified the domain since. */
+function holderRecord(domain: OwnDomain, found: FoundRecords): RecordCheck {
+  const record = recordOf(domain, found)
+  if (record !== 'found' || isConfirmed(domain)) return record
+  const own = recordText(domain.token)
+  const isAlone = [...found.texts].every((text) => text === own || !text.startsWith(recordText('')))
+  return found.isComplete && isAlone ? 'found' : 'unknown'
 }
 
 function required<T>(found: T | undefined): T {

@@ -32,6 +32,9 @@ const ACTIVE: OwnDomain = {
 const MISSING: Partial<OwnDomain> = { missingSince: daysAgo(7), reason: 'record_missing' }
 const SUSPENDED: Partial<OwnDomain> = { ...MISSING, state: 'suspended' }
 const BY_OPERATOR: Partial<OwnDomain> = { state: 'suspended', reason: 'suspended_by_operator' }
+const RESTORED: Partial<OwnDomain> = {
+  ...{ state: 'suspended', reason: 'restored', checkedAt: undefined },
+}
 const expired = (days: number, ms = 0): Lapse => ({
   reason: 'key_expired',
   since: daysAgo(days, ms),
@@ -75,6 +78,24 @@ describe('after a check', () => {
       'found',
       undefined,
       ['active', undefined],
+    ],
+    ['a restored one that was found', RESTORED, 'found', undefined, ['active', undefined]],
+    ['a restored one, and silence', RESTORED, 'unknown', undefined, ['suspended', 'restored']],
+    ['a restored one without a check', RESTORED, undefined, undefined, ['suspended', 'restored']],
+    ['a restored one that is missing', RESTORED, 'missing', undefined, ['suspended', 'restored']],
+    [
+      'a restored one that is missing for long',
+      { ...RESTORED, missingSince: daysAgo(9) },
+      'missing',
+      undefined,
+      ['suspended', 'restored'],
+    ],
+    [
+      'a restored one whose key expired long ago',
+      RESTORED,
+      'found',
+      expired(30),
+      ['suspended', 'key_expired'],
     ],
     ['the key has expired', {}, undefined, expired(1), ['active', 'key_expired']],
     ['the key expired almost 30 days ago', {}, 'found', expired(30, 1), ['active', 'key_expired']],
@@ -122,6 +143,16 @@ describe('after a check', () => {
       NOW,
     )
     expect(again).toMatchObject({ missingSince: daysAgo(7), checkedAt: NOW })
+  })
+
+  test('a restored domain counts as checked only once its record was found', () => {
+    const checkedAt = (record: RecordCheck, domain: Partial<OwnDomain>) =>
+      afterCheck({ ...ACTIVE, ...domain }, { record, lapse: undefined }, NOW).checkedAt
+    for (const domain of [RESTORED, { ...BY_OPERATOR, checkedAt: undefined }]) {
+      expect(checkedAt('missing', domain)).toBeUndefined()
+      expect(checkedAt('unknown', domain)).toBeUndefined()
+      expect(checkedAt('found', domain)).toEqual(NOW)
+    }
   })
 
   test('silence is not a check', () => {

@@ -1,7 +1,7 @@
 import type { Host } from '../../base/address.ts'
 import type { ApiKey, DomainWarning } from '../../keys/rules.ts'
 
-/** A domain that a key holder brings, as far as it is his: each key may claim a name, one holds it. */
+/** A domain that a key holder brings, as far as it is theirs: each key may claim a name, one holds it. */
 export interface OwnDomain {
   id: string
   keyId: string
@@ -13,7 +13,7 @@ export interface OwnDomain {
   reason: OwnDomainReason | undefined
   createdAt: Date
   verifiedAt: Date | undefined
-  /** Last time that the name servers gave a clear answer. */
+  /** Last time that the name servers gave a clear answer. Undefined after a restore, until the record is found. */
   checkedAt: Date | undefined
   /** The TXT record is missing. */
   missingSince: Date | undefined
@@ -27,7 +27,7 @@ export interface OwnDomain {
 }
 
 /**
- * `not_checked`: the name servers did not answer, which does not change the state; suspended for it after a restore, until the
+ * `not_checked`: the name servers did not answer, which does not change the state. `restored`: suspended after a restore, until the
  * record is found. `taken_over`: another key holds it now.
  */
 export type OwnDomainReason =
@@ -37,6 +37,7 @@ export type OwnDomainReason =
   | 'key_stopped'
   | 'key_expired'
   | 'not_checked'
+  | 'restored'
 
 /** The names that, if the operator has one of them, make this name the operator's: itself, those above it, and wildcards of them. */
 export function reservingNames(name: Host): string[] {
@@ -86,7 +87,7 @@ interface CheckFacts {
 /** What a check changes in a domain that is held. */
 export function afterCheck(domain: OwnDomain, facts: CheckFacts, now: Date): OwnDomainCheck {
   const { record, lapse } = facts
-  const isAnswered = record === 'found' || record === 'missing'
+  const isAnswered = record === 'found' || (record === 'missing' && isConfirmed(domain))
   const firstMissing = record === 'missing' ? now : undefined
   const next = {
     ...domain,
@@ -102,7 +103,7 @@ function checkedState(domain: OwnDomain, { record, lapse }: CheckFacts, now: Dat
   const { missingSince, lapsedSince, reason } = domain
   const isSuspendedFor = (why: OwnDomainReason) => domain.state === 'suspended' && reason === why
   if (isSuspendedFor('suspended_by_operator')) return { state: 'suspended', reason }
-  if (isSuspendedFor('not_checked') && record !== 'found') return { state: 'suspended', reason }
+  if (!isConfirmed(domain)) return { state: 'suspended', reason: 'restored' }
   // Silence of the name servers suspends nothing.
   const mayMiss = record === 'missing' || isSuspendedFor('record_missing')
   if (mayMiss && isPast(missingSince, MISSING_MS, now)) {
@@ -114,6 +115,14 @@ function checkedState(domain: OwnDomain, { record, lapse }: CheckFacts, now: Dat
   if (missingSince) return { state: 'active', reason: 'record_missing' }
   const isSilent = record === 'unknown' || (!record && reason === 'not_checked')
   return { state: 'active', reason: lapse?.reason ?? (isSilent ? 'not_checked' : undefined) }
+}
+
+/**
+ * Whether the record was found since the domain was verified or restored from a backup: another key may have taken the domain over
+ * after that backup.
+ */
+export function isConfirmed({ checkedAt }: Pick<OwnDomain, 'checkedAt'>): boolean {
+  return checkedAt !== undefined
 }
 
 function isPast(since: Date | undefined, ms: number, now: Date): boolean {

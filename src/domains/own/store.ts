@@ -10,6 +10,7 @@ import {
 import { catchAllAddress, PERMANENT, type Session } from '../../mail/rules/session.ts'
 import { INSERT_SESSION } from '../../mail/session-store.ts'
 import { type OwnDomain, type OwnDomainReason, reservingNames } from './rules.ts'
+import { type OwnDomainRow, ownDomainOf } from './store-rows.ts'
 
 // Claims of key holders to domains. The one that is not pending holds its name: mail_domain then has a row with the key as its
 // owner, which decides about mail and new sessions, and a session at the address `@name`, in which mail without another session
@@ -31,7 +32,7 @@ export type OwnDomainChange = Partial<{
 export type EndedSession = Pick<Session, 'id' | 'keyId'>
 
 export interface Activation {
-  /** held: another claim holds the name; reserved: the operator has it, or one above it. */
+  /** held: another claim holds the name, or the operator has suspended this one; reserved: the operator has it, or one above it. */
   outcome: 'active' | 'held' | 'reserved' | 'not_found'
   ended: EndedSession[]
 }
@@ -56,6 +57,18 @@ export const ownDomainReads = {
   /** With a key: only if it is that key's. */
   *findOwnDomain(id: string, keyId?: string): Operation<OwnDomain | undefined> {
     return (yield* ownDomains('where id = $1 and key_id = coalesce($2, key_id)', [id, keyId]))[0]
+  },
+
+  /** Those that hold a domain, and whose record was not found since they were restored. */
+  listUnconfirmedOwnDomains: (): Operation<OwnDomain[]> =>
+    ownDomains(`where state <> 'pending' and checked_at is null order by created_at, id`, []),
+
+  *isRestoredDomain(name: Host): Operation<boolean> {
+    const found = yield* query(
+      `select 1 from mail.own_domain where name = $1 and state = 'suspended' and reason = 'restored'`,
+      [name],
+    )
+    return found.length > 0
   },
 
   /** The claim that is not pending. */
@@ -119,6 +132,7 @@ export const ownDomainTransactions = {
     const claim = yield* lockClaim(id, keyId)
     if (!claim) return { outcome: 'not_found', ended: [] }
     if (claim.state !== 'pending') return { outcome: 'active', ended: [] }
+    if (isBanned(claim)) return { outcome: 'held', ended: [] }
     const { name, catchAll } = claim
     if (yield* isReserved(name)) return { outcome: 'reserved', ended: [] }
     const [holder] = yield* ownDomains(`${HOLDER} for no key update`, [name])
@@ -160,11 +174,11 @@ export const ownDomainTransactions = {
     id: string,
     change: OwnDomainChange,
     keyId?: string,
-    was?: Pick<OwnDomain, 'state' | 'reason'>,
+    was?: Pick<OwnDomain, 'state' | 'reason' | 'checkedAt'>,
   ): Operation<OwnDomain | undefined> {
     const claim = yield* lockClaim(id, keyId)
     if (!claim) return undefined
-    if (was && (claim.state !== was.state || claim.reason !== was.reason)) return claim
+    if (was && !isSameState(claim, was)) return claim
     const { state, reason, checkedAt, missingSince, lapsedSince, ...next } = { ...claim, ...change }
     const isHeld = claim.state !== 'pending'
     const [row] = yield* query<OwnDomainRow>(
@@ -207,15 +221,19 @@ export const ownDomainTransactions = {
   },
 }
 
-const isBanned = ({ state, reason }: OwnDomain) =>
-  state === 'suspended' && reason === 'suspended_by_operator'
+/** Also a claim that a restore has made pending. */
+const isBanned = ({ reason }: OwnDomain) => reason === 'suspended_by_operator'
 
-function isFoundSince(
-  now: OwnDomain | undefined,
-  before: Pick<OwnDomain, 'checkedAt'> | undefined,
-): boolean {
-  const isChecked = now?.checkedAt?.getTime() !== before?.checkedAt?.getTime()
-  return isChecked && !now?.missingSince
+type Checked = Pick<OwnDomain, 'checkedAt'> | undefined
+
+const isSameCheck = (a: Checked, b: Checked) => a?.checkedAt?.getTime() === b?.checkedAt?.getTime()
+
+function isSameState(a: OwnDomain, b: Pick<OwnDomain, 'state' | 'reason' | 'checkedAt'>): boolean {
+  return a.state === b.state && a.reason === b.reason && isSameCheck(a, b)
+}
+
+function isFoundSince(holder: OwnDomain | undefined, before: Checked): boolean {
+  return !isSameCheck(holder, before) && !holder?.missingSince
 }
 
 const HOLDER = `where name = $1 and state <> 'pending'`
@@ -256,7 +274,7 @@ function* endOwnSessions(name: Host, now: Date): Operation<EndedSession[]> {
 const MAX_TRIES = 20
 
 /** The session for mail without another one. Its token is the hash of no secret. */
-function* addCatchAll(name: Host, keyId: string, now: Date): Operation<void> {
+export function* addCatchAll(name: Host, keyId: string, now: Date): Operation<void> {
   const address: Address = catchAllAddress(name)
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const { step, least } = idBounds(now, Math.random())
@@ -275,39 +293,4 @@ function* ownDomains(
 ): Operation<OwnDomain[]> {
   const rows = yield* query<OwnDomainRow>(`select * from mail.own_domain ${where}`, values)
   return rows.map(ownDomainOf)
-}
-
-interface OwnDomainRow {
-  id: string
-  key_id: string
-  name: Host
-  token: string
-  state: OwnDomain['state']
-  reason: OwnDomainReason | null
-  created_at: number
-  verified_at: number | null
-  checked_at: number | null
-  missing_since: number | null
-  lapsed_since: number | null
-  catch_all: boolean | number
-  taken: number
-  refused: number
-}
-
-function ownDomainOf(row: OwnDomainRow): OwnDomain {
-  const { id, name, token, state, taken, refused } = row
-  return {
-    ...{ id, keyId: row.key_id, name, token, state, reason: row.reason ?? undefined },
-    createdAt: new Date(row.created_at),
-    verifiedAt: timeOf(row.verified_at),
-    checkedAt: timeOf(row.checked_at),
-    missingSince: timeOf(row.missing_since),
-    lapsedSince: timeOf(row.lapsed_since),
-    catchAll: Boolean(row.catch_all),
-    ...{ taken, refused },
-  }
-}
-
-function timeOf(ms: number | null): Date | undefined {
-  return ms === null ? undefined : new Date(ms)
 }

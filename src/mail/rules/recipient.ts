@@ -82,8 +82,11 @@ export interface FetchedRecipient extends Recipient {
   identity: string
 }
 
-/** unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room. */
-export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | RuleRefusal
+/**
+ * unknown: no such mailbox; foreign: not our domain; full: would be accepted if there were room; restored: the domain of a key, which
+ * was not found to be still theirs since a restore.
+ */
+export type RecipientRefusal = 'unknown' | 'foreign' | 'full' | 'restored' | RuleRefusal
 
 export type RecipientDecision = Omit<Recipient, 'address'> | { refused: RecipientRefusal }
 

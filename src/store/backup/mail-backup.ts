@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { distrustOwnDomains } from '../../domains/own/distrust-store.ts'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { PERMANENT } from '../../mail/rules/session.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly } from '../sqlite/files.ts'
 import { DamagedFile, openMigrated, schemaOf } from '../sqlite/migrate.ts'
+import { operationRunner } from '../sqlite/operations.ts'
 
 // A backup is a copy of shop.db with these tables of mail.db beside its own. Mail, sessions and counts are left out, except that the
 // addresses at domains of key holders that do not expire are kept, without their mail. The state of the ledger is left out because
@@ -43,7 +45,7 @@ export function addMailTables(backup: Db, folder: string): void {
 }
 
 /** Creates mail.db from a copy of a backup, in the same folder, and leaves only the shop in the copy. False if it has no such tables. */
-export function takeMailTables(backup: Db, folder: string): boolean {
+export function takeMailTables(backup: Db, folder: string, now: Date): boolean {
   const names = tableNames(backup)
   if (!names.includes(SCHEMA)) return false
   const present = TABLES.filter((table) => names.includes(table))
@@ -60,7 +62,7 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   }
   const migrated = openMigrated(folder, 'mail')
   migrated.exec('delete from ledger_state')
-  migrated.exec(UNCHECKED)
+  operationRunner(migrated)(distrustOwnDomains(now))
   // One file, without a WAL.
   migrated.pragma('journal_mode = DELETE')
   migrated.close()
@@ -69,14 +71,7 @@ export function takeMailTables(backup: Db, folder: string): boolean {
   return true
 }
 
-// Another key may have taken a domain over since the backup: its mail is refused until its record has been found. Tokens may have
-// been replaced since: the key gets new ones from roll-token.
-const UNCHECKED = `
-  update own_domain set state = 'suspended', reason = 'not_checked', checked_at = null where state = 'active';
-  update mail_domain set active = 0 where owner is not null;
-  update session set token_hash = 'restored ' || id`
-
-// Domains of key holders are not added: this mail.db knows those that they have given up since.
+// Domains of key holders are added as claims to be verified: they may have been given up since, and have no sessions here.
 // Ids and numbers that are used by something else are new. Those that are free come first, so that no new one takes theirs.
 const ADD_MISSING = `
   insert or ignore into address_ledger select hmac from backup.address_ledger;
@@ -84,6 +79,10 @@ const ADD_MISSING = `
     select iif(id in (select id from main.mail_domain), null, id), name, active, removed, sessions, reader, ttl_seconds
     from backup.mail_domain where owner is null and name not in (select name from main.mail_domain)
     order by id in (select id from main.mail_domain), id;
+  insert or ignore into own_domain (id, key_id, name, token, state, reason, catch_all, created_at)
+    select id, key_id, name, token, 'pending', iif(reason = 'suspended_by_operator', reason, null),
+      catch_all, created_at
+    from backup.own_domain;
   insert into gmail_account (id, email, active, health, reason)
     select iif(id in (select id from main.gmail_account), null, id), email, active, health, reason
     from backup.gmail_account where email not in (select email from main.gmail_account)

@@ -59,7 +59,7 @@ export function restoreBackup(
       copyFileSync(file, copy, constants.COPYFILE_EXCL)
       chmodSync(copy, 0o600)
       tell('Checking the copy …')
-      const { contents, hasMail, check } = checkedBackup(temp, file)
+      const { contents, hasMail, check } = checkedBackup(temp, file, now)
       const stays = keepMail(folder, { temp: hasMail ? temp : undefined, check })
       const replacesMail = hasMail && !stays
       // The shop last: until then, a service starts with the previous one, and finds no state of the ledger.
@@ -106,13 +106,13 @@ interface CheckedBackup {
 }
 
 /** Migrates the copy, so that nothing can fail once it is in place. */
-function checkedBackup(temp: string, file: string): CheckedBackup {
+function checkedBackup(temp: string, file: string, now: Date): CheckedBackup {
   const copy = join(temp, SHOP_FILE)
   try {
     const found = withDb(copy, (db) => {
       checkKind(db)
       checkIntegrity(db)
-      return { contents: contentsOf(db, file), hasMail: takeMailTables(db, temp) }
+      return { contents: contentsOf(db, file), hasMail: takeMailTables(db, temp, now) }
     })
     const migrated = openMigrated(temp, 'shop')
     try {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import {
+  address,
   at,
+  COOLDOWN,
   DAY,
   domainName,
   HOUR,
@@ -8,11 +10,12 @@ import {
   type OpenMailStore,
   START,
 } from '../../../test/kit/store/fixture.ts'
+import { POOL } from '../../mail/rules/session.ts'
 import { claimId, ownFixture } from './own-fixture.ts'
 
 /** Claims of keys to domains: who holds one. */
 export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
-  const { shared, claim, activate } = ownFixture(open)
+  const { shared, claim, activate, hold, create, send, seen, rcpt, versionOf } = ownFixture(open)
   const holder = async () => (await shared.fixture.other.findDomainHolder(host('own.test')))?.keyId
 
   describe('a claim', () => {
@@ -203,6 +206,95 @@ export function ownDomainsContract(open: () => Promise<OpenMailStore>): void {
       expect(
         await shared.fixture.store.deleteOwnDomain('dom_k2_own.test', undefined, START),
       ).toHaveLength(1)
+    })
+  })
+
+  describe('after an older state was restored', () => {
+    const LATER = at(DAY)
+    const distrust = () => shared.fixture.store.distrustOwnDomains(LATER)
+    const states = async () => {
+      const all = await shared.fixture.other.listAllOwnDomains({ limit: 9 })
+      return all
+        .map(({ name, state, reason, checkedAt }) => [name, state, reason, checkedAt])
+        .sort()
+    }
+
+    test('no domain takes mail before it is checked, whatever its state was', async () => {
+      const { store, other } = shared.fixture
+      for (const name of ['active', 'missing', 'banned', 'claimed'])
+        await claim('k1', `${name}.test`)
+      for (const name of ['active.test', 'missing.test', 'banned.test']) {
+        await activate('k1', { name })
+      }
+      const change = (name: string, reason: 'record_missing' | 'suspended_by_operator') =>
+        store.changeOwnDomain(claimId('k1', name), { state: 'suspended', reason })
+      await change('missing.test', 'record_missing')
+      await change('banned.test', 'suspended_by_operator')
+      expect(await other.listUnconfirmedOwnDomains()).toStrictEqual([])
+      expect(await distrust()).toBe(3)
+      expect(await states()).toStrictEqual([
+        ['active.test', 'suspended', 'restored', undefined],
+        ['banned.test', 'suspended', 'suspended_by_operator', undefined],
+        ['claimed.test', 'pending', undefined, undefined],
+        ['missing.test', 'suspended', 'restored', undefined],
+      ])
+      const unconfirmed = await other.listUnconfirmedOwnDomains()
+      expect(unconfirmed.map(({ name }) => name).sort()).toStrictEqual([
+        ...['active.test', 'banned.test', 'missing.test'],
+      ])
+      for (const [name, isDeferred] of [
+        ['active.test', true],
+        ['missing.test', true],
+        ['banned.test', false],
+        ['claimed.test', false],
+      ] as const) {
+        expect(await other.isRestoredDomain(host(name)), name).toBe(isDeferred)
+        expect(await rcpt(`any@${name}`), name).toBe(
+          name === 'claimed.test' ? 'foreign' : 'unknown',
+        )
+      }
+      expect((await other.findDomain(host('box.test')))?.active).toBe(true)
+    })
+
+    test('tokens of permanent addresses are void, and those of others are not', async () => {
+      await hold('k1')
+      const { store, other } = shared.fixture
+      await create('ann@own.test', 'k1', { lifeMs: Number.POSITIVE_INFINITY })
+      await create('bob@own.test', 'k1')
+      await distrust()
+      const found = [await other.findSession('own-1'), await other.findSession('own-2')]
+      expect(found.map((session) => session?.address)).toStrictEqual([undefined, 'bob@own.test'])
+      const rolled = { keyId: 'k1', address: address('ann@own.test'), tokenHash: 'new', now: START }
+      expect(await store.rollToken(rolled)).toMatchObject({ address: 'ann@own.test' })
+      expect(await other.findSession('new')).toMatchObject({ address: 'ann@own.test' })
+    })
+
+    test('a version is none of those that were lost', async () => {
+      await hold('k1')
+      const lost = [await versionOf('k1'), await versionOf('k1', 'any@own.test')]
+      for (let sent = 0; sent < 3; sent += 1) {
+        await send(['any@own.test'], 'lost')
+        lost.push(await versionOf('k1'), await versionOf('k1', 'any@own.test'))
+      }
+      await distrust()
+      await shared.fixture.store.changeOwnDomain(claimId('k1'), { state: 'active', reason: null })
+      const next = [await versionOf('k1'), await versionOf('k1', 'any@own.test')]
+      await send(['any@own.test'], 'new')
+      next.push(await versionOf('k1'), await versionOf('k1', 'any@own.test'))
+      expect(new Set([...lost, ...next]).size).toBe(lost.length + next.length)
+    })
+
+    test('a domain whose sessions are lost gets a mailbox for mail without another again', async () => {
+      await hold('k1')
+      const { store, other } = shared.fixture
+      const catchAll = await other.findRecipient(address('any@own.test'))
+      await store.endSession(catchAll.own?.catchAll ?? POOL, START)
+      await shared.fixture.sweepAll(at(COOLDOWN + DAY))
+      expect((await other.findRecipient(address('any@own.test'))).own?.catchAll).toBeUndefined()
+      await distrust()
+      await store.changeOwnDomain(claimId('k1'), { state: 'active', reason: null })
+      expect((await send(['any@own.test'], 'after')).outcome).toBe('stored')
+      expect(await seen('k1')).toStrictEqual(['after'])
     })
   })
 
