@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { NOON, operatorFixture } from '../../../test/kit/app/operator.ts'
+import type { Host } from '../../base/address.ts'
 import { addLedgerCommands } from './ledger.ts'
 
 const operator = operatorFixture()
@@ -37,6 +38,19 @@ test('distrust refuses unknown addresses until every lost session would have exp
     expect.stringMatching(/^The ledger of addresses is incomplete \(the operator said so\): until/),
     expect.stringContaining('mayfly ledger trust'),
   ])
+})
+
+test('distrust defers mail to domains of keys until they are checked', async () => {
+  const name = 'own.test' as Host
+  const claim = { id: 'dom_1', keyId: 'k1', name, token: 't', createdAt: NOON }
+  await operator.store.addOwnDomain(claim, 1)
+  await operator.store.activateOwnDomain({ id: 'dom_1', keyId: 'k1', now: NOON })
+  const { lines } = await ledger('distrust')
+  expect(lines.slice(1)).toEqual([
+    'Domains of key holders take mail again once their records have been found.',
+    'Permanent addresses need new tokens: POST /sessions/roll-token.',
+  ])
+  expect(await operator.store.isRestoredDomain(name)).toBe(true)
 })
 
 test('distrust does not end a longer time', async () => {

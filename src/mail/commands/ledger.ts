@@ -50,10 +50,13 @@ function stateText({ pruned }: LedgerState): string {
 }
 
 async function distrust(deps: LedgerDeps, print: Print): Promise<void> {
-  const until = await distrustLedger(deps)
+  const { unknownUntil, ownDomains } = await distrustLedger(deps)
   print(
-    `Until ${formatTime(until)}, mail for addresses without a session is refused, and new addresses are random.`,
+    `Until ${formatTime(unknownUntil)}, mail for addresses without a session is refused, and new addresses are random.`,
   )
+  if (ownDomains === 0) return
+  print('Domains of key holders take mail again once their records have been found.')
+  print('Permanent addresses need new tokens: POST /sessions/roll-token.')
 }
 
 const RISKS = [
