@@ -51,7 +51,7 @@ export const ledgerWrites = {
   },
 }
 
-interface LedgerStart extends LedgerLimits {
+export interface LedgerStart extends LedgerLimits {
   now: Date
 }
 
@@ -59,16 +59,18 @@ interface LedgerStart extends LedgerLimits {
 export const ledgerTransactions = {
   /**
    * For a database without a state. `isNew`: no service has run with the shop, so nothing was lost, unless there are entries: only a
-   * restore leaves them without a state, and it may have ended before the shop was there.
+   * restore leaves them without a state, and it may have ended before the shop was there. Returns whether it is lost.
    */
-  *beginLedger({ isNew, now, ...limits }: LedgerStart & { isNew: boolean }): Operation<void> {
+  *beginLedger({ isNew, now, ...limits }: LedgerStart & { isNew: boolean }): Operation<boolean> {
     const until = yield* knownAgain({ now, ...limits })
     const entries = yield* query('select 1 from mail.address_ledger limit 1')
-    yield* query(
+    const isLost = !isNew || entries.length > 0
+    const added = yield* query(
       `insert into mail.ledger_state (id, unknown_until, reason, pruned) values (1, $1, $2, false)
-       on conflict do nothing`,
-      isNew && entries.length === 0 ? [null, ''] : [until.getTime(), 'lost'],
+       on conflict do nothing returning id`,
+      isLost ? [until.getTime(), 'lost'] : [null, ''],
     )
+    return isLost && added.length > 0
   },
 
   /** Makes every entry one of this key. */

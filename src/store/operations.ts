@@ -11,7 +11,12 @@ import { keyReads, keyTransactions, keyWrites } from '../keys/store.ts'
 import { domainReads, domainWrites } from '../mail/domain-store.ts'
 import { keyMailReads } from '../mail/key-mail-store.ts'
 import { keySessionReads, keySessionWrites } from '../mail/key-session-store.ts'
-import { ledgerReads, ledgerWrites } from '../mail/ledger-store.ts'
+import {
+  type LedgerStart,
+  ledgerReads,
+  ledgerTransactions,
+  ledgerWrites,
+} from '../mail/ledger-store.ts'
 import { levelReads } from '../mail/level-store.ts'
 import { mailLogReads, mailLogTransactions } from '../mail/log/store.ts'
 import { messageReads, messageWrites, type ReleaseRaws } from '../mail/message-store.ts'
@@ -72,6 +77,16 @@ export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
   ...ownDomainTransactions,
   distrustOwnDomains,
 })
+
+/** Each in one transaction, when a service starts. */
+export const ledgerStarts = {
+  ...ledgerTransactions,
+  /** What has no state of the ledger was restored from a backup: domains of keys may have changed hands since. */
+  *beginLedger(start: LedgerStart & { isNew: boolean }): Operation<void> {
+    const isLost = yield* ledgerTransactions.beginLedger(start)
+    if (isLost) yield* distrustOwnDomains(start.now)
+  },
+}
 
 /** Decides who gets a mail. */
 export type ResolveMail = (

@@ -11,12 +11,12 @@ import {
   START,
 } from '../../../test/kit/store/fixture.ts'
 import type { SyncMethods } from '../../base/operation.ts'
-import type { ledgerTransactions } from '../../mail/ledger-store.ts'
 import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
 import { decideRecipient } from '../../mail/rules/recipient.ts'
+import type { ledgerStarts } from '../operations.ts'
 import type { OpenShareStore } from './shares.contract.ts'
 
-type Methods = SyncMethods<typeof ledgerTransactions>
+type Methods = SyncMethods<typeof ledgerStarts>
 type LedgerMethods = {
   [Name in keyof Methods]: (
     ...args: Parameters<Methods[Name]>

@@ -16,6 +16,7 @@ import { MAIL_OPTIONS } from '../../../test/kit/store/postgres-stores.ts'
 import { issueIn } from '../../../test/kit/store/shop-folder.ts'
 import { tempFolder } from '../../../test/kit/store/stores.ts'
 import { ledgerKey, openLedgerHmac } from '../../mail/rules/ledger.ts'
+import { decideRecipient } from '../../mail/rules/recipient.ts'
 import { PERMANENT } from '../../mail/rules/session.ts'
 import { openPostgresLedger } from './ledger.ts'
 import { openPostgresMail } from './mail-store.ts'
@@ -103,7 +104,7 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
   expect(await restored.mail.listDomains()).toEqual(domains)
   expect(await restored.mail.countBlocks(START)).toBe(1)
   expect(await restored.mail.listOwnDomains(keyId)).toMatchObject([
-    { name: 'own.test', state: 'suspended', reason: 'not_checked', checkedAt: undefined },
+    { name: 'own.test', state: 'suspended', reason: 'restored', checkedAt: undefined },
   ])
   expect(await restored.mail.findDomain(own.name)).toMatchObject({ owner: keyId, active: false })
   const page = { keyId, now: START, beforeId: undefined, limit: 9 }
@@ -115,6 +116,15 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
     session: undefined,
     inLedger: true,
     ledger: { unknownUntil: started.state.unknownUntil },
+  })
+  // A key holds it still, but only a check shows that none has taken it over since.
+  expect(await restored.mail.isRestoredDomain(host('own.test'))).toBe(true)
+  const facts = () => restored.mail.findRecipient(address('any@own.test'))
+  expect((await facts()).domain).toMatchObject({ owner: keyId, active: false })
+  await restored.mail.changeOwnDomain('dom_1', { state: 'active', reason: null })
+  const context = { limits: MAIL_OPTIONS.limits, now: START, size: 1 }
+  expect(decideRecipient(address('any@own.test'), await facts(), context)).toMatchObject({
+    own: { owner: keyId, permanent: true },
   })
   expect((await restored.mail.addDomain({ ...domain, name: host('next.test') }))?.id).toBe(3)
   await restored.close()

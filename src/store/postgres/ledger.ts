@@ -1,4 +1,4 @@
-import { ledgerTransactions } from '../../mail/ledger-store.ts'
+import { ledgerStarts } from '../operations.ts'
 import { transactionMethods } from './connection/operations.ts'
 import { openCheckedConnections } from './connection/server-requirements.ts'
 import { NOW } from './mail/leases.ts'
@@ -11,7 +11,7 @@ export async function openPostgresLedger(url: string) {
   const options = { url, connections: 1, statementMs: STATEMENT_MS }
   const connections = await openCheckedConnections(options, 'mail')
   return {
-    ...transactionMethods(connections, ledgerTransactions),
+    ...transactionMethods(connections, ledgerStarts),
     async serverTime(): Promise<Date> {
       const [row] = await connections.query<{ now: number }>(`select ${NOW} as now`)
       return new Date(row?.now ?? 0)

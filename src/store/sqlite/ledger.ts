@@ -1,5 +1,5 @@
 import { methodsOf } from '../../base/operation.ts'
-import { ledgerTransactions } from '../../mail/ledger-store.ts'
+import { ledgerStarts } from '../operations.ts'
 import { openMigrated } from './migrate.ts'
 import { operationRunner } from './operations.ts'
 
@@ -10,9 +10,7 @@ export function openSqliteLedger(folder: string) {
   db.pragma('cache_size = -200000')
   const run = operationRunner(db)
   return {
-    ...methodsOf(ledgerTransactions, (operation) =>
-      db.transaction(() => run(operation)).immediate(),
-    ),
+    ...methodsOf(ledgerStarts, (operation) => db.transaction(() => run(operation)).immediate()),
     serverTime: () => undefined,
     close: () => db.close(),
   }
