@@ -61,7 +61,7 @@ export function evaluateCertificates(
 ): CheckResult {
   const isValid = ({ certificate }: NameFacts) => certificate && certificate.notAfter > now
   const isOverdue = ({ certificate, attempts }: NameFacts) =>
-    certificate && renewalTime(certificate, attempts) <= now && attempts.failures > 0
+    certificate && renewalTime(certificate, attempts, now) <= now && attempts.failures > 0
   const missing = names.find((one) => !isValid(one))
   const late = names.find(isOverdue)
   const fix = `Make DNS name this machine for ${(missing ?? late)?.name}, and let everybody reach its ports 80 (here ${httpPort}) and 443 (here ${httpsPort}): http://${(missing ?? late)?.name}/.well-known/acme-challenge/x must be a 404 of this service`
