@@ -16,8 +16,6 @@ import {
   openShopStoreForCli,
   storeFolder,
 } from './runtime/stores.ts'
-import { backUpTo } from './store/backup/dated.ts'
-import { restoreBackup } from './store/backup/restore.ts'
 
 /** What takes long to load is loaded by the action that uses it. */
 function cliContext(): CliContext {
@@ -56,10 +54,14 @@ function cliContext(): CliContext {
       const keep = count ?? (given === undefined ? usual : undefined)
       // The setting names a folder, whether it exists or not.
       const path = given === undefined ? `${target}/` : target
+      const { backUpTo } = await import('./store/backup/dated.ts')
       return backUpTo(data, path, { ...options, keep, now: new Date() })
     },
-    restore: async (file, { tell }) =>
-      restoreBackup(sqliteFolder(config()), file, { now: new Date(), tell }),
+    async restore(file, { tell }) {
+      const folder = sqliteFolder(config())
+      const { restoreBackup } = await import('./store/backup/restore.ts')
+      return restoreBackup(folder, file, { now: new Date(), tell })
+    },
     async migrate(move, report) {
       const { moveToPostgres } = await import('./store/move/move.ts')
       const retention = { poolMs: config().pool.ttlMs, operatorMs: OPERATOR_MAIL_MS }

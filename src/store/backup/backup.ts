@@ -18,6 +18,7 @@ import { hasErrorCode, OperatorError } from '../../base/problem.ts'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { formatSize } from '../../shared/format-size.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from '../sqlite/files.ts'
+import { LAST_BACKUP, lastBackupAt } from './last-backup.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
 
 export interface BackupContents {
@@ -111,8 +112,6 @@ function deleteStale(folder: string): void {
   }
 }
 
-const LAST_BACKUP = 'last-backup'
-
 /** The number of keys, orders and blocks, and when they were last backed up. */
 export function backupState(folder: string): { entries: number; at: Date | undefined } {
   const paths = [SHOP_FILE, MAIL_FILE].map((name) => join(folder, name)).filter(existsSync)
@@ -125,11 +124,6 @@ export function backupState(folder: string): { entries: number; at: Date | undef
     }
   })
   return { entries: entries.reduce((all, one) => all + one, 0), at: lastBackupAt(folder) }
-}
-
-/** When a backup of this data folder was last written and verified. */
-export function lastBackupAt(folder: string): Date | undefined {
-  return statSync(join(folder, LAST_BACKUP), { throwIfNoEntry: false })?.mtime
 }
 
 function checkTarget(folder: string, target: string, force: boolean): void {

@@ -1,5 +1,5 @@
 import { gaugeOf, type Metric } from '../../base/metrics.ts'
-import { lastBackupAt } from './backup.ts'
+import { lastBackupAt } from './last-backup.ts'
 
 interface MetricsDeps {
   config: { data: string; store: string; backup: { folder: string } }
