@@ -256,6 +256,7 @@ const NEEDS_STORE = [
 
 /** With their status. */
 const WORKS_WITHOUT_STORE = {
+  'GET /.well-known/acme-challenge/{token}': 404,
   'GET /livez': 200,
   'GET /metrics': 200,
   'GET /api/plans': 200,
