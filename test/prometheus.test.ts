@@ -119,6 +119,9 @@ describe('alerts', () => {
     MayflyCertificateExpires: {
       'mayfly_smtp_certificate_expiry_timestamp_seconds{instance="a"}': `${10 * 86_400}x180`,
     },
+    MayflyCertificateNotRenewed: {
+      'mayfly_certificate_expiry_timestamp_seconds{instance="a",name="box.test"}': `${10 * 86_400}x180`,
+    },
     MayflySlowCommits: bucket('mayfly_store_commit_seconds', 'instance="a",store="mail"', 0.7),
     MayflySlowIntake: bucket('mayfly_smtp_command_seconds', 'instance="a",command="DATA"', 3),
     MayflySweepLags: { 'mayfly_sweep_lag_seconds{instance="a"}': '3600x180' },
