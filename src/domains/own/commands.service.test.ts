@@ -85,5 +85,6 @@ test('a domain that nobody holds is refused', async () => {
 test('what a revoked key leaves behind is named', async () => {
   const lines = await keyHoldings(context())(keyId)
   expect(lines).toContain('  corp.test')
+  expect(lines[0]).toContain('can be read only with the tokens of their addresses')
   expect(await keyHoldings(context())('key_none')).toEqual([])
 })

@@ -124,7 +124,7 @@ async function holdingsOf(store: HoldingsStore, keyId: string, now: Date): Promi
   const page = { keyId, now, beforeId: undefined, limit: Number.MAX_SAFE_INTEGER, permanent: true }
   const addresses = (await store.listKeySessions(page)).map(({ address }) => `  ${address}`)
   return [
-    'Mail to its domains is taken for 30 more days, and nobody can read it. To end that: mayfly own-domain remove',
+    'Mail to its domains is taken for 30 more days, and can be read only with the tokens of their addresses. To end that: mayfly own-domain remove',
     ...domains.map(({ name }) => `  ${name}`),
     ...(addresses.length === 0 ? [] : ['Its permanent addresses:', ...addresses]),
   ]
