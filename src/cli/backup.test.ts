@@ -57,4 +57,5 @@ test('restore says what became of a mail.db that was there', async () => {
     keptMail: undefined,
   })
   expect(none).toMatch(/Sessions and mail no longer exist.*mayfly ledger show.*no shop before/s)
+  expect(none).toMatch(/except permanent addresses.*\/sessions\/roll-token/s)
 })

@@ -76,7 +76,7 @@ function restoredLines(file: string, { previous, keptMail, ...contents }: Restor
     '  - Keys and orders created since then no longer exist. Issue new keys to customers who paid.',
     keptMail
       ? '  - mail.db was kept, with its mail and sessions. Domains, Gmail accounts, blocks and addresses of the ledger that it lacked were added,\n    also blocks that were removed since then.'
-      : '  - Sessions and mail no longer exist. Because nobody knows which addresses were assigned since then, the service\n    refuses mail for addresses without a session until they have expired.',
+      : '  - Sessions and mail no longer exist, except permanent addresses, which get new tokens from /sessions/roll-token.\n    Because nobody knows which addresses were assigned since then, the service refuses mail for addresses without\n    a session until they have expired.',
     'After the next start of the service, see whether every address is known: mayfly ledger show',
     previous.shop === undefined
       ? 'There was no shop before.'
