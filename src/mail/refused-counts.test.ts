@@ -8,11 +8,13 @@ const B = 'b.test' as Host
 let stored: [Host, number][]
 let fault: Error | undefined
 let logged: number
+let during: (name: Host) => void
 beforeEach(() => {
   vi.useFakeTimers()
   stored = []
   fault = undefined
   logged = 0
+  during = () => {}
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -24,6 +26,7 @@ function open() {
       async countOwnRefused(name, count) {
         if (fault) throw fault
         stored.push([name, count])
+        during(name)
       },
     },
     log: {
@@ -69,5 +72,22 @@ test('what cannot be stored is added to the next write', async () => {
   fault = undefined
   await vi.advanceTimersByTimeAsync(1_000)
   expect(stored).toEqual([[A, 2]])
+  await counts.close()
+})
+
+test('what is counted during a write waits for the next one', async () => {
+  const counts = open()
+  for (const name of [A, B]) counts.count(name)
+  during = (name) => {
+    if (name === B) counts.count(A)
+  }
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(stored).toEqual([
+    [A, 1],
+    [B, 1],
+  ])
+  during = () => {}
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(stored.at(-1)).toEqual([A, 1])
   await counts.close()
 })

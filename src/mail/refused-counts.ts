@@ -19,7 +19,8 @@ export function openRefusedCounts({ store, log }: CountDeps) {
   /** What cannot be stored is kept for the next time. */
   async function write(): Promise<void> {
     try {
-      for (const [name, count] of counts) {
+      // A copy: what is counted meanwhile waits for the next time.
+      for (const [name, count] of [...counts]) {
         await store.countOwnRefused(name, count)
         const more = (counts.get(name) ?? 0) - count
         if (more > 0) counts.set(name, more)
