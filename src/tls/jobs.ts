@@ -7,10 +7,8 @@ import { repeatUntilAborted, runUntilStopped, unlessAborted } from '../base/jobs
 import type { Log } from '../base/log/log.ts'
 import { registerMetric } from '../base/metrics.ts'
 import { spaced } from '../base/throttled.ts'
-import { openAcmeHttp } from './acme/http.ts'
 import type { CertificateSet, ServedCertificate } from './contexts.ts'
 import { openTlsFiles } from './files.ts'
-import { readAttempts, readCertificates, renewCertificates } from './renew-certificates.ts'
 import { type Attempts, certificateNames, NO_ATTEMPTS, renewalTime } from './rules.ts'
 import type { TlsStore } from './store.ts'
 
@@ -63,6 +61,7 @@ export function wantedNames(
 export async function startCertificates({ config, store, now, log, serving }: JobDeps) {
   const { acme } = config
   if (!acme.on) return { stop: async () => {}, commands: {} }
+  const client = await loadClient(acme)
   const storage = tlsStorage(config, store)
   const names = async () => wantedNames(config, await store.listDomains())
   const board = openBoard()
@@ -72,8 +71,8 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   async function follow(): Promise<true> {
     const [wanted, certificates, attempts] = await Promise.all([
       names(),
-      readCertificates(storage),
-      readAttempts(storage),
+      client.readCertificates(storage),
+      client.readAttempts(storage),
     ])
     const found = wanted.flatMap((name) => certificates.get(name) ?? [])
     board.publish({
@@ -98,10 +97,9 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   )
 
   const renew = async (stop: AbortSignal) => {
-    const ca = acme.caFile === '' ? undefined : readFileSync(acme.caFile, 'utf8')
-    const send = openAcmeHttp({ ca, userAgent: USER_AGENT, signal: stop })
     const onSaved = async () => void (await follow())
-    await renewCertificates({ ...acme, storage, send, log, now, onSaved }, await names(), stop)
+    const deps = { ...acme, storage, send: client.openSend(stop), log, now, onSaved }
+    await client.renewCertificates(deps, await names(), stop)
   }
   const repeatRenewal = (stop: AbortSignal) =>
     repeatUntilAborted(stop, {
@@ -132,6 +130,16 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
     },
     drain: renewing.stop,
   }
+}
+
+/** Only a service that obtains certificates needs its memory. */
+async function loadClient({ caFile }: Pick<TlsConfig['acme'], 'caFile'>) {
+  const { openAcmeHttp } = await import('./acme/http.ts')
+  function openSend(signal: AbortSignal) {
+    const ca = caFile === '' ? undefined : readFileSync(caFile, 'utf8')
+    return openAcmeHttp({ ca, userAgent: USER_AGENT, signal })
+  }
+  return { ...(await import('./renew-certificates.ts')), openSend }
 }
 
 const CHALLENGE_MS = 50
