@@ -208,6 +208,42 @@ test('the health of the account is saved in the store', async () => {
   ])
 })
 
+test('the mail log has each fetched mail once, and each that stays in the account', async () => {
+  await fixture.alias('joe@gmail.com', 'shop')
+  const lines: object[] = []
+  let isBlocked = false
+  const deps = {
+    ...fixture.deps,
+    findMailBlock: () => (isBlocked ? ('mail_from' as const) : undefined),
+    mailLog: {
+      add(source: object, result: string, describe: () => object) {
+        const { ms: _ms, ...line } = describe() as { ms?: number }
+        lines.push({ ...source, result, ...line })
+      },
+    },
+  }
+  const { receive, logLeft } = accountMailDeps(deps, accountOf(accountId))
+  const first = await fetched(['joe+shop@gmail.com'])
+  const { length: size } = first.raw
+  const again = { ...first, raw: Uint8Array.from(first.raw) }
+  await receive(first)
+  await receive(again)
+  isBlocked = true
+  await receive(await fetched(['joe+shop@gmail.com']))
+  const recipients = [{ address: address('joe+gone@gmail.com') }]
+  logLeft('for no live alias', { folder: 'Spam\u001b', uid: 7, size: 9, recipients })
+  const line = { account: 'joe@gmail.com', command: 'FETCH', sender: 'bounce@shop.test', size }
+  const shop = { recipients: [expect.objectContaining({ address: 'joe+shop@gmail.com' })] }
+  expect(lines).toEqual([
+    { ...line, ...shop, result: 'accepted', reason: '', id: expect.stringMatching(/^INBOX\/\d+$/) },
+    expect.objectContaining({ ...line, ...shop, result: 'refused' }),
+    {
+      ...{ account: 'joe@gmail.com', command: 'FETCH', size: 9, recipients },
+      ...{ result: 'ignored', reason: 'for no live alias', id: 'Spam\\u001b/7' },
+    },
+  ])
+})
+
 test('forcePoll triggers the poll of this account only', async () => {
   const bus = openMemoryBus('looks', makeWaiterCounts())
   const joeDeps = accountMailDeps({ ...fixture.deps, bus }, accountOf(accountId))

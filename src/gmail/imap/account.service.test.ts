@@ -189,6 +189,7 @@ describe('mail left in the account', () => {
     await fixture.untilMails(1)
     await fixture.until(() => fixture.unmatched.count > 0)
     expect(fixture.unmatched.count).toBe(1)
+    expect(fixture.left).toEqual(['for no live alias: ann+expired@mail.test'])
     const line = fixture.logLines.find((text) => text.includes('for no live alias'))
     expect(line).toContain('debug')
     expect(line).toContain('account=a…@mail.test folder=INBOX')

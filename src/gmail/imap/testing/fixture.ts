@@ -21,6 +21,8 @@ interface FixtureState {
   logLines: string[]
   /** Mails for no alias. */
   unmatched: { count: number }
+  /** What the mail log has of mail that stays. */
+  left: string[]
   pollRequests: Set<() => void>
 }
 
@@ -42,6 +44,7 @@ export function openImapFixture(live: readonly string[]) {
     reports: [],
     logLines: [],
     unmatched: { count: 0 },
+    left: [],
     pollRequests: new Set(),
   }
   const state: Conditions = {
@@ -113,7 +116,9 @@ function depsOf(fixture: FixtureState, state: Conditions, change: () => void): I
     countUnmatched() {
       fixture.unmatched.count += 1
     },
-    logLeft() {},
+    logLeft(reason, { recipients }) {
+      fixture.left.push(`${reason}: ${recipients.map(({ address }) => address)}`)
+    },
     onPollRequest(poll) {
       pollRequests.add(poll)
       return () => pollRequests.delete(poll)
