@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import { rateLimitNetwork } from '../../base/ip.ts'
 import { type Log, type LogFacts, verbatim } from '../../base/log/log.ts'
+import { openLru } from '../../base/lru.ts'
 import { counter } from '../../base/metrics.ts'
 import { toError } from '../../base/problem.ts'
 import {
@@ -115,11 +116,21 @@ function newId(now: Date): string {
 }
 
 const ACCOUNT = 'account '
+// Computing one takes microseconds, which each mail would wait for.
+const MAX_KNOWN_NETWORKS = 1_000
+const networks = openLru<string, string>(MAX_KNOWN_NETWORKS)
 
-/** IPv4 addresses as they are, because this is done for each mail. */
 function clientOf(source: Source): string {
   if ('account' in source) return `${ACCOUNT}${source.account}`
-  return source.ip.includes(':') ? rateLimitNetwork(source.ip) : source.ip
+  return source.ip.includes(':') ? networkOf(source.ip) : source.ip
+}
+
+function networkOf(ip: string): string {
+  const known = networks.get(ip)
+  if (known !== undefined) return known
+  const network = rateLimitNetwork(ip)
+  networks.set(ip, network)
+  return network
 }
 
 function sourceOf(client: string): Source {
