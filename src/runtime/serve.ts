@@ -57,14 +57,14 @@ export async function serve(config: Config, { command, settings }: ServeOptions)
 }
 
 function exposure(config: Config) {
-  const { host, http, smtp, adminToken } = config
+  const { host, http, smtp, acme, adminToken } = config
   const allowed = limitConnections(config, descriptorLimit())
   return {
     host,
     baseUrl: http.baseUrl,
     adminToken,
     enforcesTls: http.mtaSts === 'enforce',
-    isSelfSigned: smtp.tlsCert === '',
+    isSelfSigned: smtp.tlsCert === '' && !acme.on,
     connections: { wanted: http.connections, allowed: allowed.http.connections },
   }
 }
