@@ -50,6 +50,14 @@ describe('a folder of backups', () => {
     expect(basename(write().file)).toBe('mayfly-2026-03-01T12-00-00.001Z.db')
   })
 
+  test('keeps those of shops that no service has used: nothing tells them apart', async () => {
+    const unused = shopFolder()
+    await unused.issue()
+    for (const day of [0, 1]) write(day, 1, unused.data)
+    unused.remove()
+    expect(names()).toEqual([nameOf(0), nameOf(1)])
+  })
+
   test('keeps the newest, and each of them can be restored', () => {
     for (const day of [0, 1, 2]) write(day)
     expect(write(3, 2).deleted.map((path) => basename(path))).toEqual([nameOf(0), nameOf(1)])

@@ -94,10 +94,11 @@ function deleteOldest(file: string, keep: number): string[] {
   return oldest
 }
 
-/** Damaged and incomplete files, and those of others, are never the same. */
+/** Damaged and incomplete files, those of others, and those without a secret are never the same. */
 function isSameInstallation(path: string, other: string): boolean {
   try {
-    return lstatSync(path).isFile() && isComplete(path) && secretIn(path) === secretIn(other)
+    const secret = lstatSync(path).isFile() && isComplete(path) ? secretIn(path) : undefined
+    return secret !== undefined && secret === secretIn(other)
   } catch {
     return false
   }
