@@ -1,4 +1,5 @@
 import { skipped } from '../base/check-result.ts'
+import { type OwnDomainSettings, ownDomainCheck } from '../domains/own/check.ts'
 import { accountCheck } from '../gmail/check.ts'
 import type { AccountSetting } from '../gmail/settings.ts'
 import { type PaymentOptions, paymentCheck } from '../shop/check.ts'
@@ -33,6 +34,7 @@ export type CheckConfig = CheckedSettings &
   AcmeCheckConfig & {
     gmailAccounts: readonly AccountSetting[]
     payments: PaymentOptions
+    ownDomains: OwnDomainSettings
     backup: { folder: string }
   }
 
@@ -130,6 +132,7 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
       return evaluateRedis(await inspectRedis(url))
     },
   },
+  ownDomainCheck,
   accountCheck,
   paymentCheck,
   backupCheck,
