@@ -26,6 +26,8 @@ function open(mode: MailLogMode = 'masked') {
     warnings: [] as string[],
     fault: undefined as Error | undefined,
     full: undefined as { reason: string } | undefined,
+    /** Runs during a write. */
+    during: async () => {},
     before: counted(),
   }
   const log = openMailLog({
@@ -41,6 +43,7 @@ function open(mode: MailLogMode = 'masked') {
       storageFault: () => seen.full,
       async addLogLines(lines) {
         if (seen.fault) throw seen.fault
+        await seen.during()
         seen.batches.push(lines.length)
         seen.stored.push(...lines)
       },
@@ -56,6 +59,34 @@ function open(mode: MailLogMode = 'masked') {
     log.add({ ip }, 'refused', describe)
   return { ...log, seen, outcomes, addRefused: add }
 }
+
+test('lines that are added during a write wait for the next one, or for the end', async () => {
+  const { addRefused, seen, close } = open()
+  seen.during = async () => addRefused()
+  addRefused()
+  for (const batches of [[1], [1, 1], [1, 1, 1]]) {
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(seen.batches).toEqual(batches)
+  }
+  const slow = Promise.withResolvers<void>()
+  seen.during = () => slow.promise
+  await vi.advanceTimersByTimeAsync(1_000)
+  for (let line = 0; line < 5; line += 1) addRefused()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(seen.batches).toEqual([1, 1, 1])
+  slow.resolve()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(seen.batches).toEqual([1, 1, 1, 1, 5])
+  const last = Promise.withResolvers<void>()
+  seen.during = () => last.promise
+  addRefused()
+  await vi.advanceTimersByTimeAsync(1_000)
+  addRefused()
+  const closed = close()
+  last.resolve()
+  await closed
+  expect(seen.batches).toEqual([1, 1, 1, 1, 5, 1, 1])
+})
 
 test('a line is logged at once, and stored a second later with its hashes', async () => {
   const { add, seen } = open()

@@ -84,8 +84,9 @@ export function openMailLog(deps: MailLogDeps): MailLog {
     timer ??= setTimeout(() => {
       timer = undefined
       writeCounts()
+      const isBusy = table.isWriting()
       void table.flush()
-      if (throttle.isCounting()) schedule()
+      if (isBusy || throttle.isCounting()) schedule()
     }, WRITE_MS)
   }
 
@@ -104,6 +105,8 @@ export function openMailLog(deps: MailLogDeps): MailLog {
     async close() {
       clearTimeout(timer)
       writeCounts(true)
+      // The first may be a write that began before.
+      await table.flush()
       await table.flush()
     },
   }
@@ -187,7 +190,9 @@ function openTable({ store, log }: Pick<MailLogDeps, 'store' | 'log'>) {
   }
 
   async function writeAll(): Promise<void> {
-    while (waiting.length > 0) await writeBatch(waiting.splice(0, BATCH))
+    // What is added meanwhile waits for the next time: a busy thread would write line by line.
+    for (let left = waiting.length; left > 0; left -= BATCH)
+      await writeBatch(waiting.splice(0, Math.min(left, BATCH)))
   }
 
   return {
@@ -195,7 +200,8 @@ function openTable({ store, log }: Pick<MailLogDeps, 'store' | 'log'>) {
       if (waiting.length < MAX_WAITING) waiting.push(line)
       else lineCounts.add('dropped')
     },
-    /** Never rejects. */
+    isWriting: () => writing !== undefined,
+    /** Writes what waits now, unless it is writing already. Never rejects. */
     flush(): Promise<void> {
       writing ??= writeAll().finally(() => {
         writing = undefined
