@@ -58,7 +58,8 @@ const ON_POSTGRES = [
 
 /** Only in `npm run test:long`. */
 const LONG_ONLY = existing('test', [
-  ...['balancer', 'client-packages', 'debian', 'nodes-chaos', 'nodes-leases', 'nodes-replica'],
+  ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
+  ...['nodes-leases', 'nodes-replica'],
   ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
   'release',
 ])
