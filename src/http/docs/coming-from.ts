@@ -152,12 +152,12 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       'An expired inbox keeps its mail. Here the mail is deleted with the mailbox, after 24 hours or its `ttl`; `ttl` is in seconds, `expiresIn` in milliseconds.',
       `\`unreadOnly\` and \`waitForNthEmail\` have no counterpart, because none is needed: ${ONCE.charAt(0).toLowerCase()}${ONCE.slice(1)}`,
       '`from` is an address or a domain with its subdomains, `subject` a part of the subject; there are no conditions on other headers.',
-      'Addresses are at the domains of the installation, which `GET /api/domains` lists.',
+      'Addresses are at the domains of the installation, which `GET /api/domains` lists, or at [domains of your key](domains.md#domains-of-key-holders), if the installation allows them.',
       ALL,
       IDS,
     ],
     missing:
-      'sending, SMS and phone numbers, IMAP and SMTP access to an inbox, read marks, forwarders and automatic replies, own domains per account.',
+      'sending, SMS and phone numbers, IMAP and SMTP access to an inbox, read marks, forwarders and automatic replies.',
   },
   {
     name: 'mail.tm',
