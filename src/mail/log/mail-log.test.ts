@@ -191,6 +191,16 @@ test('lines are written in small batches, and the last ones before the end', asy
   expect(seen.stored.at(-1)?.line).toMatchObject({ ip: '192.0.2.1', count: 11 })
 })
 
+test('a batch of lines with many recipients is smaller', async () => {
+  const { add, seen, close } = open()
+  const recipients = Array.from({ length: 99 }, (_, at) => ({ address: `number${at}@box.test` }))
+  for (let at = 0; at < 12; at += 1) {
+    add({ ip: '192.0.2.1' }, 'refused', () => ({ command: 'DATA', reason: '', recipients }))
+  }
+  await close()
+  expect(seen.batches).toEqual([5, 5, 2])
+})
+
 test('without a log there is nothing, not even an id in the reply', async () => {
   const { add, newId, close, seen } = open('off')
   add({ ip: '192.0.2.1' }, 'accepted', () => ({ command: 'DATA', reason: '' }))

@@ -71,7 +71,8 @@ export function openMailLog(deps: MailLogDeps): MailLog {
   function write(event: MailLogEvent): void {
     const line = mailLogLine(event, mode)
     log.info(lineFacts(line), `mail ${line.result}`)
-    table.add({ line, hashes: () => eventHashes(key, event) })
+    const addresses = 1 + (event.recipients?.length ?? 0)
+    table.add({ line, addresses, hashes: () => eventHashes(key, event) })
   }
 
   function writeCounts(isLast = false): void {
@@ -161,13 +162,25 @@ function lineFacts(line: MailLogLine): LogFacts {
 
 interface WaitingLine {
   line: MailLogLine
+  /** At most as many hashes. */
+  addresses: number
   /** Computed when it is written: it takes microseconds, and mail waits now. */
   hashes(): string[]
 }
 
-// Mail waits for the commit of a batch: about 5 ms on SQLite.
-const BATCH = 200
+// Mail waits for the hashes and the commit of a batch: about 5 ms on SQLite.
+const MAX_BATCH = 200
+const MAX_BATCH_ADDRESSES = 500
 const MAX_WAITING = 5_000
+
+function batchLength(lines: readonly WaitingLine[]): number {
+  let addresses = 0
+  const end = lines.findIndex((line, at) => {
+    addresses += line.addresses
+    return at === MAX_BATCH || (at > 0 && addresses > MAX_BATCH_ADDRESSES)
+  })
+  return end === -1 ? lines.length : end
+}
 
 function openTable({ store, log }: Pick<MailLogDeps, 'store' | 'log'>) {
   const waiting: WaitingLine[] = []
@@ -191,8 +204,11 @@ function openTable({ store, log }: Pick<MailLogDeps, 'store' | 'log'>) {
 
   async function writeAll(): Promise<void> {
     // What is added meanwhile waits for the next time: a busy thread would write line by line.
-    for (let left = waiting.length; left > 0; left -= BATCH)
-      await writeBatch(waiting.splice(0, Math.min(left, BATCH)))
+    for (let left = waiting.length; left > 0; ) {
+      const batch = waiting.splice(0, Math.min(left, batchLength(waiting)))
+      await writeBatch(batch)
+      left -= batch.length
+    }
   }
 
   return {
