@@ -1,7 +1,8 @@
+import { formatShortTime } from '../site/format.ts'
 import { language } from '../site/i18n.ts'
 import type { MailLogLine } from './api.ts'
 import { listView } from './list.tsx'
-import { a, sizeText, timeText } from './texts.ts'
+import { a, sizeText } from './texts.ts'
 
 const TONES = {
   accepted: 'good',
@@ -33,7 +34,7 @@ export const mailLogView = listView('mail-log', () => ({
       name: titleOf(line),
       badge: [a(`admin_log_${result}`), TONES[result]],
       facts: [
-        [a('admin_log_time'), timeText(line.logged_at_iso)],
+        [a('admin_log_time'), formatShortTime(line.logged_at_iso, 'medium')],
         [a('admin_log_reason'), reasonOf(line)],
         [a('admin_log_client'), account || (helo === '' ? ip : `${ip} (${helo})`)],
         [a('admin_size'), line.size === 0 ? null : sizeText(line.size)],

@@ -19,9 +19,12 @@ export function formatDateTime(time: string | Date): string {
   })
 }
 
-/** The same, where there is little room and the time zone is obvious. */
-export function formatShortTime(time: string | Date): string {
-  return new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle: 'short' })
+/** The same, where there is little room and the time zone is obvious. `medium` has seconds. */
+export function formatShortTime(
+  time: string | Date,
+  timeStyle: 'short' | 'medium' = 'short',
+): string {
+  return new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle })
 }
 
 /** In the two largest units; seconds only below two minutes. */
