@@ -14,7 +14,9 @@ export function operatorMessage(error: unknown): string | undefined {
   if (syscall === 'listen') return `${error.message}. ${listenFix(String(code), Number(port))}`
   const fix = FIXES.find(([codes]) => hasErrorCode(error, ...codes))?.[1]
   if (fix !== undefined) return `${error.message}. ${fix}`
-  if (/^SQLITE_/.test(String(code))) return `${error.message} (${code}). ${DISK}`
+  // Other codes of SQLite are our own faults.
+  if (/^SQLITE_(?:CORRUPT|NOTADB|IOERR)/.test(String(code)))
+    return `${error.message} (${code}). ${DISK}`
   // A folder, file or host that cannot be used: the message names it.
   return syscall === undefined ? undefined : error.message
 }
