@@ -12,22 +12,11 @@ import {
   SOURCE,
   spawnService,
 } from './kit/app/service-process.ts'
-import { program } from './kit/programs/programs.ts'
+import { onTerminal } from './kit/programs/terminal.ts'
 import { connectSmtp } from './kit/smtp/smtp-client.ts'
 import { setSchemaVersion } from './kit/store/sql.ts'
 import { tempFolder } from './kit/store/stores.ts'
 import { waitUntil } from './kit/wait-until.ts'
-
-// Only on a terminal there is a banner. Standard output stays a pipe.
-const ON_TERMINAL = `
-import os, pty, signal, subprocess, sys, threading
-master, slave = pty.openpty()
-child = subprocess.Popen(sys.argv[1:], stderr=slave)
-signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-def copy():
-    while True: os.write(2, os.read(master, 4096))
-threading.Thread(target=copy, daemon=True).start()
-sys.exit(child.wait())`
 
 const folder = tempFolder()
 let served: ServiceProcess
@@ -36,8 +25,7 @@ let env: NodeJS.ProcessEnv
 beforeAll(async () => {
   const ports = await freeServicePorts()
   const command = [process.execPath, SOURCE, 'serve']
-  const under = [program('python3'), '-c', ON_TERMINAL]
-  served = await spawnService({ folder: folder.path, ports, command, under })
+  served = await spawnService({ folder: folder.path, ports, command, under: onTerminal() })
   env = {
     ...process.env,
     MAYFLY_DATA: folder.path,

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pack, stagePackage } from '../build/npm-package.ts'
 import { readFirstMail } from './kit/app/first-mail.ts'
 import { freeServicePorts, ROOT, spawnService } from './kit/app/service-process.ts'
+import { onTerminal } from './kit/programs/terminal.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The npm package, installed from its tarball, on our Node.js; in `npm run test:long` also on the oldest that it supports, with npx, and
@@ -51,9 +52,14 @@ function npm(node: string, [program = 'npm', ...args]: string[]): string {
   })
 }
 
+/** 0 if there is none. */
+function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+}
+
 /** The last of a chain of child processes. */
 function leafOf(pid: number): number {
-  const child = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+  const child = childOf(pid)
   return child === 0 ? pid : leafOf(child)
 }
 
@@ -96,8 +102,9 @@ for (const [major, find] of [
         },
         root: empty,
         command: ['mayfly', 'serve'],
+        under: onTerminal(),
       })
-      expect(readlinkSync(`/proc/${served.pid}/exe`)).toBe(realpathSync(node))
+      expect(readlinkSync(`/proc/${childOf(served.pid)}/exe`)).toBe(realpathSync(node))
       await readFirstMail(served)
       expect(await served.kill('SIGTERM'), served.output()).toBe(0)
       expect(served.output()).not.toMatch(/"level":"(warn|error)"|Warning/)
