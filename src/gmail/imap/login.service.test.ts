@@ -73,7 +73,9 @@ describe('TLS', () => {
     expect(await untrusted.untilHealth('failing')).toBe(
       'the server’s certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
     )
-    setDefaultCACertificates([...getCACertificates(), readFileSync(cert, 'utf8')])
+    const before = getCACertificates()
+    closing.push(async () => setDefaultCACertificates(before))
+    setDefaultCACertificates([...before, readFileSync(cert, 'utf8')])
     const other = fetchFrom(dovecot.port, { tls: true, host: '127.0.0.1' })
     expect(await other.untilHealth('failing')).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
     const fixture = fetchFrom(dovecot.port, { tls: true, host: 'localhost' })
