@@ -39,7 +39,7 @@ export const mailLogView = listView('mail-log', () => ({
         [a('admin_log_client'), account || (helo === '' ? ip : `${ip} (${helo})`)],
         [a('admin_size'), line.size === 0 ? null : sizeText(line.size)],
         [a('admin_log_duration'), line.ms === 0 ? null : `${numberText(line.ms)} ms`],
-        [a('admin_log_tls'), line.tls || null],
+        ['TLS', line.tls || null],
         [a('admin_log_id'), line.id || null],
         [a('admin_log_counted'), count === 1 ? null : numberText(count)],
       ],
