@@ -22,7 +22,7 @@ export const EXPORTS = ['embed', 'test-kit', 'playwright']
 const SERVICE = [
   'main',
   'store/backup/child',
-  ...['http', 'job', 'smtp', 'writer', ...EXPORTS].map((name) => `runtime/${name}`),
+  ...['http', 'job', 'mail-writer', 'smtp', ...EXPORTS].map((name) => `runtime/${name}`),
 ]
 /** One file each: a child process may read nothing else. */
 const ALONE = ['mime/child', 'base/settings/schema-errors']

@@ -24,7 +24,13 @@ const HEALTHY: Partial<Store> = {
 
 function open({ store = HEALTHY, threads = [] as Thread[], data = '/' }) {
   const { config } = readConfig({ env: { MAYFLY_DATA: data }, file: {} })
-  return openMetrics(config, { store: store as Store, threads, writers: [], now: () => NOW, log })
+  return openMetrics(config, {
+    store: store as Store,
+    threads,
+    mailWriter: undefined,
+    now: () => NOW,
+    log,
+  })
 }
 
 /** A thread that has counted this many mails, and returns more when it closes. */
@@ -104,7 +110,7 @@ test('the metrics have the last results of the daily checks, of any node', async
   const { store, other, folder, close } = await openSqliteTestMail()
   const lines = async (env: Record<string, string> = {}) => {
     const { config } = readConfig({ env: { MAYFLY_DATA: folder, ...env }, file: {} })
-    const deps = { store, now: () => new Date(), log, writers: [], threads: [] }
+    const deps = { store, now: () => new Date(), log, mailWriter: undefined, threads: [] }
     const text = await textOf(openMetrics(config, deps))
     return text.split('\n').filter((line) => /^mayfly_checks?_/.test(line))
   }

@@ -19,8 +19,8 @@ interface MetricsDeps {
   store: Store
   now(): Date
   log: Pick<Log, 'error'>
-  /** The writers of SQLite. */
-  writers: readonly Thread[]
+  /** On SQLite. */
+  mailWriter: Thread | undefined
   /** All adapter threads; more may be added. */
   threads: readonly Thread[]
 }
@@ -40,7 +40,7 @@ const LEVELS_MS = 10_000
 const READ_MS = 250
 
 /** The metrics of this process: the sums of all threads, and what is read from store and disk. */
-export function openMetrics(config: Config, { store, now, log, writers, threads }: MetricsDeps) {
+export function openMetrics(config: Config, { store, now, log, mailWriter, threads }: MetricsDeps) {
   const readLevels = throttled(LEVELS_MS, () => store.readStoreLevels(now()))
   const deps = { config, store, now }
   const stored = Object.values(STORED).map((readStored) =>
@@ -72,7 +72,7 @@ export function openMetrics(config: Config, { store, now, log, writers, threads 
   async function read(): Promise<Metric[]> {
     const all = await Promise.all([
       ...threads.map(readThread),
-      ...writers.map(call),
+      mailWriter ? call(mailWriter) : [],
       [...readMetrics(), ...processMetrics(), ...limitMetrics(config)],
       unlessFailing(log, () => diskMetrics(config)),
       readStore(),

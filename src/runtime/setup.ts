@@ -35,7 +35,7 @@ export interface ThreadSetup {
 }
 
 export interface ServerThreadSetup extends ThreadSetup {
-  /** To the shop writer, on SQLite; HTTP only. */
+  /** To the writer of the shop, on SQLite; HTTP only. */
   shopPort: MessagePort | undefined
   /** To the main thread. */
   mainPort: MessagePort

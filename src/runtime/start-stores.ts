@@ -1,14 +1,17 @@
+import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { createDataDirectory } from '../base/data-directory.ts'
 import { operatorError } from '../base/fault.ts'
 import type { Log } from '../base/log/log.ts'
-import { lockFolder } from '../store/sqlite/files.ts'
+import { lockFolder, openWritable, SHOP_FILE } from '../store/sqlite/files.ts'
+import { openMigrated } from '../store/sqlite/migrate.ts'
+import { openShopWriter } from '../store/sqlite/shop-store.ts'
 import type { Config } from './config.ts'
 import { openLedger } from './ledger.ts'
+import { serveWrites } from './serve-writes.ts'
 import { openMailStore, openShopStore, receiveLimits, storeFolder } from './stores.ts'
-import { startWriter } from './thread.ts'
+import { openPorts, startMailWriter } from './thread.ts'
 import { threadJobs } from './thread-jobs.ts'
-import type { WriterKind } from './writer.ts'
 
 export type StartedStores = Awaited<ReturnType<typeof startStores>>
 
@@ -26,7 +29,10 @@ export function neededThreads(config: Config) {
   return needed.map(([name]) => name)
 }
 
-/** The shop first: the ledger of addresses needs its secret. On SQLite, each has a writer, and the directory is locked. */
+/**
+ * The shop first: the ledger of addresses needs its secret. On SQLite, the directory is locked, and each has a writer: that of the
+ * mail in a thread of its own, that of the shop in this one, which has little else to do. A thread takes 7 MB.
+ */
 export async function startStores(config: Config, { versions, now, log, died, closers }: Starting) {
   const folder = storeFolder(config)
   const { mailMaxBytes: maxBytes, smtp, http } = config
@@ -35,22 +41,21 @@ export async function startStores(config: Config, { versions, now, log, died, cl
     if (fault) throw operatorError('MAYFLY_DATA', fault)
     closers.push(lockFolder(folder))
   }
-  const start = async (callers: number, setup: WriterKind) => {
-    if (folder === undefined) return NO_WRITER
-    const { thread, ports } = await startWriter(callers, { folder, ...setup }, died)
-    closers.push(thread.close)
-    return { thread, takePort: portTaker(ports) }
-  }
 
-  const shopWriter = await start(http.threads + 1, { kind: 'shop' })
-  const shop = await openShopStore(config, shopWriter.takePort())
+  const takeShopPort = folder === undefined ? NO_PORT : openShop(folder, http.threads + 1, closers)
+  const shop = await openShopStore(config, takeShopPort())
   closers.push(shop.close)
 
   const ledgerKey = await openLedger(config, { shop, now: now(), log })
   const servers = smtp.threads + http.threads + neededThreads(config).length
   const options = { maxBytes, limits: receiveLimits(config), ledgerKey, versions }
-  const mailWriter = await start(servers + 1, { kind: 'mail', ...options })
-  const store = await openMailStore(config, { versions, ledgerKey, port: mailWriter.takePort() })
+  const mailWriter =
+    folder === undefined
+      ? undefined
+      : await startMailWriter(servers + 1, { folder, ...options }, died)
+  if (mailWriter) closers.push(mailWriter.thread.close)
+  const takeMailPort = mailWriter ? portTaker(mailWriter.ports) : NO_PORT
+  const store = await openMailStore(config, { versions, ledgerKey, port: takeMailPort() })
   closers.push(store.close)
 
   return {
@@ -58,12 +63,20 @@ export async function startStores(config: Config, { versions, now, log, died, cl
     shop,
     ledgerKey,
     /** Ports to the writers, a new one per call. */
-    takePorts: { mail: mailWriter.takePort, shop: shopWriter.takePort },
-    writers: [mailWriter, shopWriter].flatMap(({ thread }) => thread ?? []),
+    takePorts: { mail: takeMailPort, shop: takeShopPort },
+    mailWriter: mailWriter?.thread,
   }
 }
 
-const NO_WRITER = { thread: undefined, takePort: () => undefined }
+const NO_PORT = () => undefined
+
+function openShop(folder: string, callers: number, closers: (() => unknown)[]) {
+  openMigrated(folder, 'shop').close()
+  const db = openWritable(join(folder, SHOP_FILE))
+  const { served, ports } = openPorts(callers)
+  closers.push(serveWrites(db, openShopWriter(db), served).close)
+  return portTaker(ports)
+}
 
 function portTaker(ports: MessagePort[]): () => MessagePort {
   return () => {

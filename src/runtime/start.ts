@@ -105,13 +105,13 @@ async function startParts(
   const shared = makeSharedMemory(clock)
   const { now } = openClock(clock)
   const stores = await startStores(config, { versions: shared.versions, now, log, died, closers })
-  const { store, shop, ledgerKey, takePorts, writers } = stores
+  const { store, shop, ledgerKey, takePorts, mailWriter } = stores
   for (const domain of await addConfiguredDomains({ store }, config)) {
     log.warn({ domain }, 'MAYFLY_DOMAINS names a domain that a key holds: it stays with the key')
   }
 
   const serverThreads: StartedThread[] = []
-  const metrics = openMetrics(config, { store, now, log, writers, threads: serverThreads })
+  const metrics = openMetrics(config, { store, now, log, mailWriter, threads: serverThreads })
   const children = openChildren(config, { store, log, now, parsing })
   closers.push(children.close)
   const sweep = startSweep({ config, store, shop, now, log })

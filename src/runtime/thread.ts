@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { MessageChannel, MessagePort, Worker } from 'node:worker_threads'
 import { openMigrated } from '../store/sqlite/migrate.ts'
+import type { MailWriterSetup } from './mail-writer.ts'
 import { type Call, openCaller } from './ports.ts'
-import type { WriterSetup } from './writer.ts'
 
 export interface Thread {
   call: Call
@@ -84,16 +84,24 @@ function portsIn(setup: object): MessagePort[] {
     .filter((part) => part instanceof MessagePort)
 }
 
-/** Migrates the database, then starts its writer with one port per caller. */
-export async function startWriter(
+/** Migrates mail.db, then starts its writer, with one port per caller. */
+export async function startMailWriter(
   callers: number,
-  setup: WriterSetup,
+  setup: MailWriterSetup,
   died: (fault: Error) => void,
 ) {
-  openMigrated(setup.folder, setup.kind).close()
+  openMigrated(setup.folder, 'mail').close()
+  const { served, ports } = openPorts(callers)
+  const options = { name: 'mail-writer', died }
+  const thread = await startThread('./mail-writer.ts', { ...setup, ports: served }, options)
+  return { thread, ports }
+}
+
+/** Both ends of one channel per caller. */
+export function openPorts(callers: number) {
   const channels = Array.from({ length: callers }, () => new MessageChannel())
-  const ports = channels.map((channel) => channel.port1)
-  const name = `${setup.kind}-writer`
-  const thread = await startThread('./writer.ts', { ...setup, ports }, { name, died })
-  return { thread, ports: channels.map((channel) => channel.port2) }
+  return {
+    served: channels.map((channel) => channel.port1),
+    ports: channels.map((channel) => channel.port2),
+  }
 }

@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MessageChannel } from 'node:worker_threads'
 import type { ReceiveLimits } from '../../../src/mail/rules/recipient.ts'
+import type { MailWriterSetup } from '../../../src/runtime/mail-writer.ts'
 import { openCaller } from '../../../src/runtime/ports.ts'
-import { startWriter } from '../../../src/runtime/thread.ts'
-import { openWriter, type WriterSetup } from '../../../src/runtime/writer.ts'
+import { serveWrites } from '../../../src/runtime/serve-writes.ts'
+import { openPorts, startMailWriter } from '../../../src/runtime/thread.ts'
 import { openPostgresShop } from '../../../src/store/postgres/shop-store.ts'
-import { openSqliteMail } from '../../../src/store/sqlite/mail-store.ts'
+import { type Db, MAIL_FILE, openWritable, SHOP_FILE } from '../../../src/store/sqlite/files.ts'
+import { openMailWriter, openSqliteMail } from '../../../src/store/sqlite/mail-store.ts'
 import { makeVersions, openVersions } from '../../../src/store/sqlite/mailbox-cache.ts'
 import { openMigrated } from '../../../src/store/sqlite/migrate.ts'
-import { openSqliteShop } from '../../../src/store/sqlite/shop-store.ts'
+import { openShopWriter, openSqliteShop } from '../../../src/store/sqlite/shop-store.ts'
 import type { ShopStore, Store } from '../../../src/store/store.ts'
 import { KNOWN_LEDGER, LEDGER_KEY } from './address-ledger.ts'
 import { storeFor } from './engine.ts'
@@ -25,26 +26,32 @@ export function tempFolder(parent = tmpdir()): { path: string; remove(): void } 
 }
 
 /**
- * The writer of a new database with its real channels, but in this thread: a thread would take most of the time of many
+ * The writer of a new mail.db with its real channels, but in this thread: a thread would take most of the time of many
  * tests. Tests of the whole service (app.ts) and startTestWriter use threads.
  */
-function openTestWriter(callers: number, setup: WriterSetup) {
-  makeDatabase(setup)
-  const channels = Array.from({ length: callers }, () => new MessageChannel())
-  const writer = openWriter({ ...setup, ports: channels.map(({ port1 }) => port1) })
-  return { calls: channels.map(({ port2 }) => openCaller(port2)), close: writer.close }
+function openTestWriter(callers: number, setup: MailWriterSetup) {
+  const { folder, versions, ...options } = setup
+  makeMailDatabase(folder)
+  const db = openWritable(join(folder, MAIL_FILE))
+  return serveHere(callers, db, openMailWriter(db, openVersions(versions), options))
 }
 
-function makeDatabase({ folder, kind }: WriterSetup): void {
-  const db = openMigrated(folder, kind)
-  if (kind === 'mail') db.exec(KNOWN_LEDGER)
+function serveHere(callers: number, db: Db, commit: Parameters<typeof serveWrites>[1]) {
+  const { served, ports } = openPorts(callers)
+  const writer = serveWrites(db, commit, served)
+  return { calls: ports.map(openCaller), close: writer.close }
+}
+
+function makeMailDatabase(folder: string): void {
+  const db = openMigrated(folder, 'mail')
+  db.exec(KNOWN_LEDGER)
   db.close()
 }
 
 /** The same in a thread of its own. */
-export async function startTestWriter(callers: number, setup: WriterSetup) {
-  makeDatabase(setup)
-  const { thread, ports } = await startWriter(callers, setup, (fault) => {
+export async function startTestWriter(callers: number, setup: MailWriterSetup) {
+  makeMailDatabase(setup.folder)
+  const { thread, ports } = await startMailWriter(callers, setup, (fault) => {
     throw fault
   })
   return { calls: ports.map(openCaller), close: thread.close }
@@ -63,7 +70,7 @@ export async function openSqliteTestMail(
   const folder = tempFolder()
   const versions = makeVersions()
   const options = { folder: folder.path, limits, ledgerKey: LEDGER_KEY }
-  const setup = { kind: 'mail', maxBytes: 'auto', versions, ...options } as const
+  const setup = { maxBytes: 'auto', versions, ...options } as const
   const writer = await open(2, setup)
   const [store, other] = writer.calls.map((write) =>
     openSqliteMail({ minFreeBytes: 0, write, versions: openVersions(versions), ...options }),
@@ -85,7 +92,9 @@ export async function openSqliteTestMail(
 /** A temporary SQLite shop store. */
 export async function openSqliteTestShop(): Promise<{ store: ShopStore; close(): Promise<void> }> {
   const folder = tempFolder()
-  const writer = openTestWriter(1, { kind: 'shop', folder: folder.path })
+  openMigrated(folder.path, 'shop').close()
+  const db = openWritable(join(folder.path, SHOP_FILE))
+  const writer = serveHere(1, db, openShopWriter(db))
   const [write] = writer.calls
   if (!write) throw new Error('one caller was requested')
   const store = openSqliteShop(folder.path, write)
