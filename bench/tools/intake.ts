@@ -37,7 +37,7 @@ export function intakeCases(kilobytes: readonly number[], counts = [20, 100]): I
   return kilobytes.flatMap((kb) =>
     [false, true].flatMap((reuse) =>
       counts.map((senders) => ({
-        name: `${kb} KB, ${reuse ? 'reused connections' : 'one connection per mail'}, ${senders} senders`,
+        name: `${kb} KB, ${reuse ? 'reused connections' : 'one connection per mail'}, ${senders} ${senders === 1 ? 'sender' : 'senders'}`,
         bytes: kb * 1024,
         reuse,
         senders,

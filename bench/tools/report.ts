@@ -149,6 +149,7 @@ function syncMs(): number {
 /** In the order of RESULTS.md. */
 export const PROGRAMS = [
   'smtp-intake',
+  'mail-log',
   'check-mail',
   'postgres-intake',
   'fairness',
