@@ -11,12 +11,12 @@ import {
   formatMinute,
   type JsonOption,
   type Print,
+  parseCount,
   plural,
   printJson,
   table,
 } from '../cli/output.ts'
 import { openProgress, type Progress } from '../cli/progress.ts'
-import { parseCount } from '../mail/commands/session.ts'
 import {
   addBlock,
   type BlockDeps,

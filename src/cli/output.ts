@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { InvalidArgumentError } from 'commander'
 import { type DomainName, parseMailDomain } from '../base/address.ts'
 import { printable, printableLines } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
@@ -239,4 +240,10 @@ export function parseDomain(text: string): DomainName {
   const name = parseMailDomain(text)
   if (name) return name
   throw new CommandError(`${JSON.stringify(text)} is not a domain name.`, 2)
+}
+
+/** An option that is a number. */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Use a whole number, 1 or more.')
 }

@@ -18,6 +18,7 @@ import {
   noPaint,
   type Paint,
   type Print,
+  parseCount,
   plural,
   terminalPaint,
 } from '../../cli/output.ts'
@@ -29,7 +30,6 @@ import {
   watchOperator,
   withOperatorMail,
 } from './operator-inbox.ts'
-import { parseCount } from './session.ts'
 
 interface InboxOptions extends DeleteOptions {
   url?: string

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { parseAddress } from '../../base/address.ts'
 import type { CommandContext } from '../../cli/context.ts'
 import {
@@ -9,13 +9,13 @@ import {
   formatVolume,
   type JsonOption,
   type Print,
+  parseCount,
   plural,
   printJson,
   table,
 } from '../../cli/output.ts'
 import type { InstallationStore } from '../../keys/installation-store.ts'
-import { forgetAddress } from '../log/forget.ts'
-import { readLogKey } from '../log/read-key.ts'
+import { forgetAddress, readLogKey } from '../log/commands.ts'
 import { endSessionByAddress, type OperatorDeps, sessionJson } from '../operator.ts'
 
 export type OperatorContext = Pick<
@@ -55,11 +55,6 @@ export function addSessionCommands(
       const forgetKey = forget ? await readLogKey({ withShop }) : undefined
       await withMail((store) => endSession({ store, now, forgetKey }, address, print))
     })
-}
-
-export function parseCount(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('Use a whole number, 1 or more.')
 }
 
 export async function printSessions(

@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { address } from '../../../test/kit/store/fixture.ts'
 import { openSqliteTestMail } from '../../../test/kit/store/stores.ts'
 import { waitUntil } from '../../../test/kit/wait-until.ts'
-import { followLines, printLines } from './commands.ts'
+import { followLines, forgetAddress, printLines } from './commands.ts'
 import { parseLineQuery } from './find-lines.ts'
-import { forgetAddress } from './forget.ts'
 import { eventHashes, type MailLogEvent, mailLogLine } from './rules.ts'
 
 const KEY = new Uint8Array(32).fill(7)

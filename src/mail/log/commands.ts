@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
+import type { Address } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import { printable } from '../../base/text.ts'
 import { utcTimestamp } from '../../base/time.ts'
@@ -12,13 +13,13 @@ import {
   type JsonOption,
   listTable,
   type Print,
+  parseCount,
   printJson,
 } from '../../cli/output.ts'
 import type { InstallationStore } from '../../keys/installation-store.ts'
-import { parseCount } from '../commands/session.ts'
+import { ledgerKey } from '../rules/ledger.ts'
 import { findLines, type LineQuery, lineJson, parseLineQuery } from './find-lines.ts'
-import { readLogKey } from './read-key.ts'
-import { MAIL_LOG_RESULTS } from './rules.ts'
+import { addressHash, MAIL_LOG_RESULTS, mailLogKey } from './rules.ts'
 import type { LineFilter, MailLogStore, StoredLine } from './store.ts'
 
 type LogStore = Pick<MailLogStore, 'scanMailLog' | 'lastLogLine'>
@@ -111,4 +112,35 @@ function details({ count, command, reason, result, id, size, tls, ms }: StoredLi
   if (result !== 'accepted') return [command, reason].filter((part) => part !== '').join(': ')
   const parts = [id, formatBytes(size), tls === '' ? '' : 'TLS', `${formatCount(ms)} ms`]
   return [...parts, reason].filter((part) => part !== '').join(' ')
+}
+
+/** With what finds lines by address. Without a secret no service has run, and there are no lines. */
+export async function readLogKey({ withShop }: Pick<MailLogContext, 'withShop'>) {
+  let secret: Uint8Array | undefined
+  await withShop(async (shop) => {
+    secret = await shop.findSecret()
+  })
+  return mailLogKey(ledgerKey(secret ?? new Uint8Array()))
+}
+
+/** Longer than lines wait before they are written. */
+const WRITTEN_MS = 2_000
+
+interface ForgetDeps {
+  store: Pick<MailLogStore, 'forgetLogLines'>
+  key: Uint8Array
+  /** Until lines of a service that runs are written; tests do not wait. */
+  waitMs?: number
+}
+
+/** Deletes all lines about an address, as recipient or sender; returns how many. */
+export async function forgetAddress(
+  { store, key, waitMs = WRITTEN_MS }: ForgetDeps,
+  address: Address,
+): Promise<number> {
+  const hashes = [addressHash(key, 'to', address), addressHash(key, 'from', address)]
+  await pause(waitMs)
+  let all = 0
+  for (let deleted = -1; deleted !== 0; all += deleted) deleted = await store.forgetLogLines(hashes)
+  return all
 }
