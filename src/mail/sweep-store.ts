@@ -1,6 +1,6 @@
 import { type Operation, query } from '../base/operation.ts'
 import { endUnknownLedger, pruneLedger } from './ledger-store.ts'
-import { sweepMailLog } from './log/store.ts'
+import { sweepForgotten, sweepMailLog } from './log/store.ts'
 import { type ReleaseRaws, removeMessages } from './message-store.ts'
 import type { Volume } from './operator-store.ts'
 import type { LedgerHmac } from './rules/ledger.ts'
@@ -31,6 +31,7 @@ export function sweepSteps(
     expirePermanent(before(ownMs), release),
     endUnknownLedger(now),
     sweepMailLog(before(kept.mailLogMs), kept.mailLogLines),
+    sweepForgotten(before(GRACE_MS)),
     ...(poolOff ? [pruneLedger(hmac)] : []),
   ]
 }

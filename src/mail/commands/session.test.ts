@@ -77,19 +77,17 @@ describe('session end', () => {
   test('also forgets what the mail log has of the address, even of a former session', async () => {
     await fixture.session('lauren')
     const forgetKey = new Uint8Array(32)
-    const event: MailLogEvent = {
-      ...{ at: NOON, result: 'refused', reason: '', command: 'RCPT' },
-      recipients: [{ address: 'lauren@box.test' }],
-    }
-    const line = { line: mailLogLine(event, 'masked'), hashes: eventHashes(forgetKey, event) }
-    const end = () =>
-      endSession({ ...fixture.deps(), forgetKey, waitMs: 0 }, 'lauren@box.test', fixture.print)
-    for (const first of [
-      'Ended the session for lauren@box.test. 0 messages (0 bytes) can no longer be read.',
-      'No live session holds lauren@box.test.',
-    ]) {
+    for (const [at, first] of [
+      [NOON, 'Ended the session for lauren@box.test. 0 messages (0 bytes) can no longer be read.'],
+      [new Date(NOON.getTime() + 3_600_000), 'No live session holds lauren@box.test.'],
+    ] as const) {
+      const event: MailLogEvent = {
+        ...{ at, result: 'refused', reason: '', command: 'RCPT' },
+        recipients: [{ address: 'lauren@box.test' }],
+      }
+      const line = { line: mailLogLine(event, 'masked'), hashes: eventHashes(forgetKey, event) }
       await fixture.store.addLogLines([line])
-      await end()
+      await endSession({ ...fixture.deps(), forgetKey }, 'lauren@box.test', fixture.print)
       const deleted = 'Deleted 1 line of the mail log about lauren@box.test.'
       expect(fixture.lines.splice(0)).toStrictEqual([first, deleted])
     }

@@ -84,11 +84,10 @@ export async function printSessions(
 interface EndDeps extends OperatorDeps {
   /** To find the lines of the mail log about the address, if they are to be deleted. */
   forgetKey?: Uint8Array | undefined
-  waitMs?: number
 }
 
 export async function endSession(deps: EndDeps, text: string, print: Print): Promise<void> {
-  const { forgetKey: key, ...rest } = deps
+  const { forgetKey: key } = deps
   const address = parseAddress(text)
   if (!address) throw new CommandError(`${JSON.stringify(text)} is not an address.`, 2)
   const ended = await endSessionByAddress(deps, address)
@@ -98,6 +97,6 @@ export async function endSession(deps: EndDeps, text: string, print: Print): Pro
   const unread = ended && formatVolume({ messages: ended.count, bytes: ended.bytes })
   print(ended ? `Ended the session for ${address}. ${unread} can no longer be read.` : none)
   if (!key) return
-  const lines = await forgetAddress({ ...rest, key }, address)
+  const lines = await forgetAddress({ ...deps, key }, address)
   print(`Deleted ${plural(lines, 'line')} of the mail log about ${address}.`)
 }

@@ -12,6 +12,12 @@ export interface NewLine {
   hashes: readonly string[]
 }
 
+/** All lines about these addresses until this time. */
+export interface ForgottenLines {
+  hashes: readonly string[]
+  until: Date
+}
+
 export interface LineFilter {
   /** Hashes of addresses: only lines that have all of them. */
   hashes: readonly string[]
@@ -129,15 +135,11 @@ const DELETED_PER_STEP = 1_000
 /** Each in one transaction. */
 export const mailLogTransactions = {
   *addLogLines(added: readonly NewLine[]): Operation<void> {
-    // Locks the counter until the commit: lines become visible in the order of their numbers.
-    const [counter] = yield* query<{ number: number }>(
-      `insert into mail.mail_log_counter (id, number) values (1, $1)
-       on conflict (id) do update set number = mail_log_counter.number + excluded.number
-       returning number`,
-      [added.length],
-    )
-    const before = (counter?.number ?? 0) - added.length
-    const numbered = added.map((one, at) => ({ ...one, number: before + at + 1 }))
+    const before = (yield* takeNumbers(added.length)) - added.length
+    const isForgotten = yield* forgottenAmong(added)
+    const numbered = added
+      .map((one, at) => ({ ...one, number: before + at + 1 }))
+      .filter((one) => !isForgotten(one))
     yield* insertRows(
       `mail.mail_log (${COLUMNS})`,
       numbered.map(({ number, line }) => [
@@ -152,8 +154,20 @@ export const mailLogTransactions = {
     )
   },
 
-  /** One small step of deleting all lines with one of these hashes; returns how many. 0: there are no more. */
-  *forgetLogLines(hashes: readonly string[]): Operation<number> {
+  /**
+   * One small step of deleting all lines about these addresses; returns how many. 0: there are no more. Those that are added later
+   * are not stored.
+   */
+  *forgetLogLines({ hashes, until }: ForgottenLines): Operation<number> {
+    // Those who add lines now have committed them, or will read this.
+    yield* takeNumbers(0)
+    for (const hash of hashes) {
+      yield* query(
+        `insert into mail.mail_log_forgotten (hash, forgotten_until) values ($1, $2)
+         on conflict (hash) do update set forgotten_until = excluded.forgotten_until`,
+        [hash, until.getTime()],
+      )
+    }
     const found = yield* query<{ number: number }>(
       `select distinct number from mail.mail_log_address where hash = any($1::text[])
        limit ${DELETED_PER_STEP}`,
@@ -162,6 +176,26 @@ export const mailLogTransactions = {
     yield* deleteLines(found.map(({ number }) => number))
     return found.length
   },
+}
+
+/** Locks the counter until the commit: lines become visible in the order of their numbers. Returns the last one taken. */
+function* takeNumbers(count: number): Operation<number> {
+  const [counter] = yield* query<{ number: number }>(
+    `insert into mail.mail_log_counter (id, number) values (1, $1)
+     on conflict (id) do update set number = mail_log_counter.number + excluded.number
+     returning number`,
+    [count],
+  )
+  return counter?.number ?? 0
+}
+
+function* forgottenAmong(added: readonly NewLine[]): Operation<(one: NewLine) => boolean> {
+  const rows = yield* query<{ hash: string; forgotten_until: number }>(
+    `select hash, forgotten_until from mail.mail_log_forgotten where hash = any($1::text[])`,
+    [added.flatMap(({ hashes }) => hashes)],
+  )
+  return ({ line, hashes }) =>
+    rows.some((row) => hashes.includes(row.hash) && line.at.getTime() <= row.forgotten_until)
 }
 
 interface OldLine {
@@ -181,6 +215,12 @@ export function* sweepMailLog(until: number, maxLines = MAX_LOG_LINES): Operatio
   if (last === -1) return false
   yield* deleteLines(oldest.slice(0, last + 1).map(({ number }) => number))
   return last + 1 === DELETED_PER_STEP
+}
+
+/** Likewise of addresses that were forgotten. */
+export function* sweepForgotten(until: number): Operation<boolean> {
+  yield* query('delete from mail.mail_log_forgotten where forgotten_until <= $1', [until])
+  return false
 }
 
 function* deleteLines(numbers: readonly number[]): Operation<void> {

@@ -49,7 +49,7 @@ describe('a backup', () => {
     ...['message', 'raw_mail', 'raw_bytes', 'parsed_mail', 'shared_mailbox', 'pool_address'],
     ...['sender_share', 'key_view', 'gmail_folder', 'gmail_seen', 'gmail_deferred'],
     ...['ledger_state', 'check_run', 'series', 'tls_entry'],
-    ...['mail_log', 'mail_log_address', 'mail_log_counter'],
+    ...['mail_log', 'mail_log_address', 'mail_log_counter', 'mail_log_forgotten'],
   ]
 
   test('has every table of mail.db that is not left out on purpose', async () => {

@@ -31,6 +31,14 @@ export function mailLogContract(open: () => Promise<OpenMailStore>): void {
       events.map((one) => ({ line: mailLogLine(one, mode), hashes: eventHashes(KEY, one) })),
     )
 
+  const LAUREN = eventHashes(KEY, event('lauren@box.test', { sender: 'lauren@box.test' }))
+
+  const sweep = (now: Date, kept: { mailLogMs?: number; mailLogLines?: number } = {}) =>
+    opened.store.sweep({
+      ...{ now, cooldownMs: DAY, poolMs: DAY, operatorMs: DAY, ownMs: DAY, mailLogMs: DAY },
+      ...kept,
+    })
+
   async function found(query: LineQuery, { limit = 100, key = KEY } = {}): Promise<string[]> {
     const { lines } = await findLines(opened.other, parseLineQuery(query, key), { limit })
     return lines.map(({ id }) => id)
@@ -158,20 +166,44 @@ export function mailLogContract(open: () => Promise<OpenMailStore>): void {
       event('other@box.test', { id: 'b', sender: 'lauren@box.test' }),
       event('other@box.test', { id: 'c' }),
     ])
-    const hashes = eventHashes(KEY, event('lauren@box.test', { sender: 'lauren@box.test' }))
-    expect(await opened.store.forgetLogLines(hashes)).toBe(2)
-    expect(await opened.store.forgetLogLines(hashes)).toBe(0)
+    const forgotten = { hashes: LAUREN, until: at(0) }
+    expect(await opened.store.forgetLogLines(forgotten)).toBe(2)
+    expect(await opened.store.forgetLogLines(forgotten)).toBe(0)
     expect(await found({})).toEqual(['c'])
     expect(await found({ to: 'other@box.test' })).toEqual(['c'])
   })
 
-  describe('the sweep', () => {
-    const sweep = (now: Date, kept: { mailLogMs?: number; mailLogLines?: number } = {}) =>
-      opened.store.sweep({
-        ...{ now, cooldownMs: DAY, poolMs: DAY, operatorMs: DAY, ownMs: DAY, mailLogMs: DAY },
-        ...kept,
-      })
+  test('lines of a forgotten address that are still to be written are not stored', async () => {
+    expect(await opened.other.forgetLogLines({ hashes: LAUREN, until: at(HOUR) })).toBe(0)
+    await add([
+      event('lauren@box.test', { id: 'a', at: at(HOUR) }),
+      event('other@box.test', { id: 'b', sender: 'lauren@box.test' }),
+      event('other@box.test', { id: 'c' }),
+      event('lauren@box.test', { id: 'd', at: at(HOUR + 1) }),
+    ])
+    expect(await found({})).toEqual(['d', 'c'])
+    expect(await found({ to: 'lauren@box.test' })).toEqual(['d'])
+  })
 
+  test('an address is forgotten for a short time only', async () => {
+    const forgotten = { hashes: LAUREN, until: at(HOUR) }
+    await opened.store.forgetLogLines(forgotten)
+    await sweep(at(2 * HOUR))
+    await add([event('lauren@box.test', { id: 'a' })])
+    expect(await found({})).toEqual(['a'])
+  })
+
+  test('forgetting leaves nothing, however it meets those who add lines', async () => {
+    const forget = async () => {
+      const forgotten = { hashes: LAUREN, until: at(0) }
+      while ((await opened.other.forgetLogLines(forgotten)) > 0);
+    }
+    const writes = Array.from({ length: 20 }, () => add([event('lauren@box.test')]))
+    await Promise.all([...writes, forget()])
+    expect(await found({})).toEqual([])
+  })
+
+  describe('the sweep', () => {
     test('deletes lines after their time', async () => {
       await add([event('a@box.test', { id: 'a' }), event('b@box.test', { id: 'b', at: at(HOUR) })])
       await sweep(at(DAY - 1))

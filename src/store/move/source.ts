@@ -112,7 +112,7 @@ function prepareMail(mail: Db, { now, poolMs, operatorMs }: MoveOptions): void {
 // The mail log stays: it is short-lived, and no part of what was promised to anybody. Certificates are obtained again.
 const NOT_PLAIN = [
   ...['pool_address', 'raw_bytes', 'parsed_mail', 'raw_mail', 'message'],
-  ...['mail_log', 'mail_log_address', 'mail_log_counter', 'tls_entry'],
+  ...['mail_log', 'mail_log_address', 'mail_log_counter', 'mail_log_forgotten', 'tls_entry'],
 ]
 
 function plainTables(db: Db, kind: Kind): SourceTable[] {
