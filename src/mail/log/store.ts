@@ -198,23 +198,22 @@ function* forgottenAmong(added: readonly NewLine[]): Operation<(one: NewLine) =>
     rows.some((row) => hashes.includes(row.hash) && line.at.getTime() <= row.forgotten_until)
 }
 
-interface OldLine {
-  number: number
-  logged_at: number
-}
-
 /** A step of the sweep. True if there may be more to delete. */
 export function* sweepMailLog(until: number, maxLines = MAX_LOG_LINES): Operation<boolean> {
   const [counter] = yield* query<{ number: number }>('select number from mail.mail_log_counter')
   const excess = (counter?.number ?? 0) - maxLines
-  const oldest = yield* query<OldLine>(
-    `select number, logged_at from mail.mail_log order by number limit ${DELETED_PER_STEP}`,
+  const [due] = yield* query<{ number: number }>(
+    'select number from mail.mail_log where logged_at <= $1 order by logged_at desc, number desc limit 1',
+    [until],
   )
   // Those before a line that is due are older, whatever a wrong clock says.
-  const last = oldest.findLastIndex((one) => one.logged_at <= until || one.number <= excess)
-  if (last === -1) return false
-  yield* deleteLines(oldest.slice(0, last + 1).map(({ number }) => number))
-  return last + 1 === DELETED_PER_STEP
+  const last = Math.max(excess, due?.number ?? 0)
+  const oldest = yield* query<{ number: number }>(
+    `select number from mail.mail_log where number <= $1 order by number limit ${DELETED_PER_STEP}`,
+    [last],
+  )
+  yield* deleteLines(oldest.map(({ number }) => number))
+  return oldest.length === DELETED_PER_STEP
 }
 
 /** Likewise of addresses that were forgotten. */
