@@ -136,6 +136,27 @@ describe('mail log', () => {
     const ids = lines.map((line) => JSON.parse(line).id)
     expect(ids).toEqual(['second', 'third', 'fourth'])
   })
+
+  test('--follow skips no line, however many are added between two looks', async () => {
+    const LINES = 20_500
+    const stop = new AbortController()
+    const added = Promise.withResolvers<void>()
+    const looks = [async () => 0, () => added.promise.then(mail.other.lastLogLine)]
+    const store = {
+      ...mail.other,
+      lastLogLine: () => (looks.shift() ?? mail.other.lastLogLine)(),
+    }
+    const output = { print, pollMs: 1, signal: stop.signal }
+    const following = followLines(store, ALL, { limit: 1, json: true }, output)
+    const batch = Array.from({ length: 500 }, () => REFUSED)
+    for (let at = 0; at < LINES; at += batch.length) await add(...batch)
+    added.resolve()
+    await waitUntil(() => lines.length === LINES)
+    stop.abort()
+    await following
+    const numbers = lines.map((line) => JSON.parse(line).number)
+    expect(numbers).toEqual(Array.from({ length: LINES }, (_, at) => at + 1))
+  })
 })
 
 test('an address is forgotten, in as many steps as it takes', async () => {

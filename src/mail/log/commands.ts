@@ -93,10 +93,11 @@ export async function followLines(
   while (!signal?.aborted) {
     const newest = await store.lastLogLine()
     const page = last === undefined ? { limit } : { after: last, limit: MAX_AT_ONCE }
-    const { lines } = await findLines(store, filter, { ...page, before: newest + 1 })
+    const end = last === undefined ? newest : Math.min(newest, last + MAX_AT_ONCE)
+    const { lines } = await findLines(store, filter, { ...page, before: end + 1 })
     for (const line of lines.toReversed()) show(line)
-    last = newest
-    await pause(pollMs)
+    last = end
+    if (end === newest) await pause(pollMs)
   }
 }
 
