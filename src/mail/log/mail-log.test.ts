@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { LogFacts } from '../../base/log/log.ts'
 import { readMetrics } from '../../base/metrics.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
 import { openMailLog } from './mail-log.ts'
 import { addressHash, type MailLogMode } from './rules.ts'
 import type { NewLine } from './store.ts'
@@ -23,9 +24,9 @@ function open(mode: MailLogMode = 'masked') {
     stored: [] as NewLine[],
     batches: [] as number[],
     logged: [] as { facts: LogFacts; message: string }[],
-    warnings: [] as string[],
+    errors: [] as string[],
     fault: undefined as Error | undefined,
-    full: undefined as { reason: string } | undefined,
+    full: undefined as { kind: 'full'; reason: string } | undefined,
     /** Runs during a write. */
     during: async () => {},
     before: counted(),
@@ -37,7 +38,7 @@ function open(mode: MailLogMode = 'masked') {
     clock: () => Date.now(),
     log: {
       info: (facts, message) => void seen.logged.push({ facts, message }),
-      warn: (_, message) => void seen.warnings.push(message),
+      error: (_, message) => void seen.errors.push(message),
     },
     store: {
       storageFault: () => seen.full,
@@ -157,7 +158,7 @@ describe('a store that fails', () => {
       addRefused()
       await vi.advanceTimersByTimeAsync(1_000)
     }
-    expect(seen.warnings).toHaveLength(1)
+    expect(seen.errors).toHaveLength(1)
     seen.fault = undefined
     addRefused()
     await vi.advanceTimersByTimeAsync(1_000)
@@ -165,9 +166,23 @@ describe('a store that fails', () => {
     expect(seen.logged).toHaveLength(4)
   })
 
+  test('because it is unavailable, is reported by others', async () => {
+    const { addRefused, seen, outcomes } = open()
+    for (const [fault, errors] of [
+      [new StoreUnavailable(new Error('connection refused')), 0],
+      [new Error('no such table: mail_log'), 1],
+    ] as const) {
+      seen.fault = fault
+      addRefused()
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(seen.errors).toHaveLength(errors)
+    }
+    expect(outcomes()).toMatchObject({ dropped: 2 })
+  })
+
   test('because it is full, gets no lines', async () => {
     const { addRefused, seen, outcomes } = open()
-    seen.full = { reason: 'the disk is full' }
+    seen.full = { kind: 'full', reason: 'the disk is full' }
     addRefused()
     await vi.advanceTimersByTimeAsync(1_000)
     expect(outcomes()).toEqual({ stored: 0, counted: 0, dropped: 1 })

@@ -1,9 +1,11 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import { rateLimitNetwork } from '../../base/ip.ts'
+import { logFault } from '../../base/jobs/outage.ts'
 import { type Log, type LogFacts, verbatim } from '../../base/log/log.ts'
 import { openLru } from '../../base/lru.ts'
 import { counter } from '../../base/metrics.ts'
-import { toError } from '../../base/problem.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
+import type { StoreFault } from '../store.ts'
 import {
   eventHashes,
   type MailLogEvent,
@@ -46,9 +48,9 @@ interface MailLogDeps {
   mode: MailLogMode
   key: Uint8Array
   store: Pick<MailLogStore, 'addLogLines'> & {
-    storageFault(): Awaitable<{ reason: string } | undefined>
+    storageFault(): Awaitable<StoreFault | undefined>
   }
-  log: Pick<Log, 'info' | 'warn'>
+  log: Pick<Log, 'info' | 'error'>
   now(): Date
   /** Monotonic milliseconds. */
   clock?: () => number
@@ -190,15 +192,16 @@ function openTable({ store, log }: Pick<MailLogDeps, 'store' | 'log'>) {
   async function writeBatch(batch: readonly WaitingLine[]): Promise<void> {
     try {
       const fault = await store.storageFault()
-      if (fault) throw new Error(fault.reason)
+      // An outage is reported by those who need the store.
+      if (fault?.kind === 'full') throw new Error(fault.reason)
       const lines = batch.map(({ line, hashes }): NewLine => ({ line, hashes: hashes() }))
       await store.addLogLines(lines)
       lineCounts.add('stored', batch.length)
       isFailing = false
     } catch (error) {
       lineCounts.add('dropped', batch.length)
-      if (!isFailing) log.warn({ err: toError(error) }, 'lines of the mail log are not stored')
-      isFailing = true
+      if (!isFailing) logFault(log, error, 'lines of the mail log are not stored')
+      isFailing = !(error instanceof StoreUnavailable)
     }
   }
 
