@@ -223,9 +223,15 @@ test('the mail log has each fetched mail once, and each that stays in the accoun
     },
   }
   const { receive, logLeft } = accountMailDeps(deps, accountOf(accountId))
-  const first = await fetched(['joe+shop@gmail.com'])
+  const { session: ended } = await fixture.alias('joe@gmail.com', 'ended')
+  const first = await fetched(['joe+shop@gmail.com', 'joe+ended@gmail.com'])
+  await fixture.store.endSession(ended.id, START)
   const { length: size } = first.raw
-  const again = { ...first, raw: Uint8Array.from(first.raw) }
+  const again = {
+    ...first,
+    recipients: first.recipients.slice(0, 1),
+    raw: Uint8Array.from(first.raw),
+  }
   await receive(first)
   await receive(again)
   isBlocked = true

@@ -69,11 +69,14 @@ export function accountMailDeps(
       const from = readFromHeader(header)
       const mail = { ...fetched, accountId, envelope, head, from, raw, now: now() }
       const readFrom = () => readFromAddresses(header)
-      const logResult = (result: keyof typeof LINES) => {
+      const logResult = (
+        result: keyof typeof LINES,
+        recipients: LeftMail['recipients'] = fetched.recipients,
+      ) => {
         const line = LINES[result]
         if (!line) return
         mailLog.add({ account }, line.result, () => ({
-          ...facts({ ...fetched, size }),
+          ...facts({ ...fetched, size, recipients }),
           sender: envelope.mailFrom,
           reason: line.reason,
           ms: performance.now() - startedAt,
@@ -90,7 +93,7 @@ export function accountMailDeps(
       fetchedMails.add(stored.outcome)
       const isPartial = stored.outcome === 'stored' && stored.deferred
       const result = isPartial ? 'partly_stored' : stored.outcome
-      logResult(result)
+      logResult(result, stored.outcome === 'stored' ? stored.recipients : undefined)
       if (stored.outcome !== 'stored') return stored.outcome
       for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
       return isPartial ? 'partly_stored' : 'stored'

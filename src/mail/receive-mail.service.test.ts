@@ -51,7 +51,8 @@ async function receiveFor(to: string[], now = START) {
   const { envelope } = newMail(recipients)
   const mail = { recipients, envelope, raw: Buffer.from('Subject: hi\r\n\r\nhello\r\n') }
   const deps = { store: fixture.store, bus, now: () => now, findMailBlock: () => undefined }
-  return await receiveMail(deps, mail)
+  const { outcome } = await receiveMail(deps, mail)
+  return outcome
 }
 
 const key = keyedTopic('key', 'key-1')
@@ -157,7 +158,7 @@ test('mail of a blocked client, envelope sender or From header is not stored', a
     return 'from_header'
   }
   const deps = { store: fixture.store, bus, now: () => START, findMailBlock }
-  expect(await receiveMail(deps, { recipients, envelope, raw })).toBe('blocked')
+  expect(await receiveMail(deps, { recipients, envelope, raw })).toEqual({ outcome: 'blocked' })
   expect(facts).toStrictEqual([
     {
       clientIp: '192.0.2.7',
@@ -197,7 +198,8 @@ for (const [name, header] of [
       },
     }
     const deps = { store, bus: { wake() {} }, now: () => START, ...list }
-    expect(await receiveMail(deps, { recipients, envelope, raw })).toBe('no_recipients')
+    const { outcome } = await receiveMail(deps, { recipients, envelope, raw })
+    expect(outcome).toBe('no_recipients')
     turns.stop()
     await list.close()
     expect(read > 25 && read < 1_000, `${read} steps`).toBeTruthy()

@@ -128,20 +128,20 @@ type ReceiveDeps = Pick<MailDeps, 'store' | 'bus' | 'now'> & {
 export async function receiveMail(
   { store, bus, now, findMailBlock }: ReceiveDeps,
   mail: ReceivedMail,
-): Promise<AddMailResult['outcome'] | 'blocked'> {
+): Promise<AddMailResult | { outcome: 'blocked' }> {
   const { clientIp, mailFrom } = mail.envelope
   const header = await runSteps(scanHeader(mail.raw))
   // Client and envelope sender again: they may have been blocked since MAIL.
   const readFrom = () => readFromAddresses(header)
   if (await findMailBlock({ clientIp, mailFrom, readFrom })) {
-    return 'blocked'
+    return { outcome: 'blocked' }
   }
   const head = readHead(header, mailFrom)
   const from = readFromHeader(header)
   const stored = await store.addMail({ ...mail, head, from, receivedAt: now() })
   if (stored.outcome === 'stored')
     for (const topic of recipientTopics(stored.recipients)) bus.wake(topic)
-  return stored.outcome
+  return stored
 }
 
 /** The mailboxes, and what clients with a key wait for. */

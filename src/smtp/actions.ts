@@ -2,7 +2,7 @@ import { type Awaitable, recoverable, whenAvailable } from '../base/awaitable.ts
 import { Problem, StoreUnavailable, toError } from '../base/problem.ts'
 import type { ServerContext } from './connection.ts'
 import { mailBytes, mails, refusedRecipients, refusedSenders } from './metrics.ts'
-import type { SmtpDeps } from './options.ts'
+import type { ReceiveResult, SmtpDeps } from './options.ts'
 import type {
   Action,
   ActionResult,
@@ -106,15 +106,23 @@ async function deliverMail(
   { raw, size, recipients, envelope }: Extract<Action, { kind: 'message' }>,
 ): Promise<ActionResult> {
   const { deps } = context
-  let outcome: MailOutcome
+  let result: ReceiveResult | { outcome: ServerError }
   try {
-    outcome = await deps.receiveMail({ recipients, envelope, raw })
+    result = await deps.receiveMail({ recipients, envelope, raw })
   } catch (err) {
-    outcome = serverError(context, err, { ip, command: 'DATA' })
+    result = { outcome: serverError(context, err, { ip, command: 'DATA' }) }
   }
+  const { outcome } = result
   countMailOutcome(outcome, size)
   deps.log.debug({ ip, outcome, bytes: size, recipients: recipients.length }, 'message received')
-  return { kind: 'message', outcome, id: outcome === 'stored' ? deps.mailLog.newId() : undefined }
+  if (result.outcome !== 'stored') return { kind: 'message', outcome: result.outcome }
+  const stored = new Set(result.recipients.map(({ address }) => address))
+  return {
+    kind: 'message',
+    outcome: 'stored',
+    recipients: recipients.filter(({ address }) => stored.has(address)),
+    id: deps.mailLog.newId(),
+  }
 }
 
 /** An unavailable store is logged once per outage, not once per mail. */

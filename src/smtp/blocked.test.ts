@@ -64,7 +64,7 @@ describe('of what the operator blocks,', () => {
   })
 
   test('a mail gets 550 after DATA', async () => {
-    const { port } = await openServer({ receiveMail: async () => 'blocked' })
+    const { port } = await openServer({ receiveMail: async () => ({ outcome: 'blocked' }) })
     await dialogue(port, [
       ['EHLO sender.test', 250],
       ['MAIL FROM:<a@sender.test>', 250],

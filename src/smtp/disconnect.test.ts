@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
+import type { ReceiveResult } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -77,7 +78,7 @@ test('a client that disconnects during the TLS handshake leaks nothing', async (
 })
 
 test('mail of a client that disconnects before our 250 may be stored; later commands are not run', async () => {
-  const disk = Promise.withResolvers<'stored'>()
+  const disk = Promise.withResolvers<ReceiveResult>()
   const slow = recordingDeps({ receiveMail: () => disk.promise })
   const other = await openSmtpServer(slow.deps, { port: 0, hostname: 'mx.box.test' })
   const client = openClient(other.port)
@@ -86,7 +87,7 @@ test('mail of a client that disconnects before our 250 may be stored; later comm
   await waitUntil(() => slow.seen.reserved > 0)
   client.socket.resetAndDestroy()
   await waitUntil(() => slow.seen.held === 0)
-  disk.resolve('stored')
+  disk.resolve({ outcome: 'stored', recipients: [] })
   await waitUntil(() => slow.seen.reserved === 0)
   expect(slow.seen.asked.map(({ text }) => text)).toStrictEqual(['ann@box.test'])
   await other.close()

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { MailLog } from '../mail/log/mail-log.ts'
 import type { MailLogEvent } from '../mail/log/rules.ts'
-import type { SmtpDeps, SmtpOptions } from './options.ts'
+import type { ReceiveResult, SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -52,6 +52,18 @@ test('an accepted mail is one line, with the id of the reply', async () => {
   const bob = expect.objectContaining({ address: 'bob@box.test' })
   const expected = { ...OF_MAIL, result: 'accepted', reason: '', id: 'id1', size: 22 }
   expect(lines).toEqual([{ ...expected, recipients: [ANN, bob] }])
+})
+
+test('an accepted mail names only the recipients that have it', async () => {
+  const { port, lines } = await openServer({
+    receiveMail: async ({ recipients }) => ({
+      outcome: 'stored',
+      recipients: recipients.slice(0, 1),
+    }),
+  })
+  const twoRecipients = [...TO_ANN.slice(0, 3), ['RCPT TO:<ended@box.test>', 250]] as const
+  await dialogue(port, [...twoRecipients, ['DATA', 354], [MAIL, 250]])
+  expect(lines).toMatchObject([{ result: 'accepted', recipients: [ANN] }])
 })
 
 test('each refused command is a line', async () => {
@@ -142,7 +154,7 @@ describe('a mail that is not stored is a line:', () => {
       const { port, lines } = await openServer({
         async receiveMail() {
           if (outcome === 'fails') throw new Error('a bug')
-          return outcome
+          return { outcome }
         },
       })
       await dialogue(port, [...TO_ANN, [MAIL, reason.slice(0, 3)]])
@@ -185,7 +197,7 @@ test('a connection that ends during DATA is a line', async () => {
 })
 
 test('a mail whose sender left before the reply is a line', async () => {
-  const stored = Promise.withResolvers<'stored'>()
+  const stored = Promise.withResolvers<ReceiveResult>()
   const { port, lines, seen } = await openServer({ receiveMail: () => stored.promise })
   const client = openClient(port)
   for (const [command] of TO_ANN) client.send(`${command}\r\n`)
@@ -194,7 +206,7 @@ test('a mail whose sender left before the reply is a line', async () => {
   await waitUntil(() => seen.reserved > 0)
   client.socket.resetAndDestroy()
   await waitUntil(() => seen.held === 0)
-  stored.resolve('stored')
+  stored.resolve({ outcome: 'stored', recipients: [] })
   await waitUntil(() => lines.length > 0)
   expect(lines).toMatchObject([{ ...OF_MAIL, result: 'accepted', size: 22, id: 'id1' }])
 })

@@ -1,3 +1,4 @@
+import type { Address } from '../base/address.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { Log } from '../base/log/log.ts'
 import type { MailLog } from '../mail/log/mail-log.ts'
@@ -6,6 +7,11 @@ import type { RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope } from '../shared/mail.ts'
 import type { TlsContexts } from '../tls/contexts.ts'
 import type { SmtpLimits } from './state.ts'
+
+export type ReceiveResult =
+  /** For these recipients: others may have ended since RCPT. */
+  | { outcome: 'stored'; recipients: readonly { address: Address }[] }
+  | { outcome: 'no_recipients' | 'full' | 'blocked' | RuleRefusal }
 
 /** Services and limits that the SMTP server uses. */
 export interface SmtpDeps {
@@ -22,7 +28,7 @@ export interface SmtpDeps {
     recipients: Recipient[]
     envelope: Envelope
     raw: Uint8Array
-  }): Promise<'stored' | 'no_recipients' | 'full' | 'blocked' | RuleRefusal>
+  }): Promise<ReceiveResult>
   /** Whether the operator blocks this client, or this sender of MAIL FROM. */
   isBlocked(facts: { ip: string; sender?: string }): boolean
   /** Why no mail can be stored right now; undefined if it can. */

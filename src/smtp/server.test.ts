@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
 import { Problem } from '../base/problem.ts'
-import type { SmtpDeps, SmtpOptions } from './options.ts'
+import type { ReceiveResult, SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { dialogue, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -96,11 +96,11 @@ describe('reply to DATA by result', () => {
   const fail = (error: Error) => async () => {
     throw error
   }
-  const resolve = (outcome: 'stored' | 'no_recipients' | 'full') => async () => outcome
+  const resolve = (result: ReceiveResult) => async () => result
   for (const [name, receive, reply] of [
-    ['stored', resolve('stored'), '250 2.0.0'],
-    ['all recipients expired meanwhile', resolve('no_recipients'), '550 5.1.1'],
-    ['mailbox full', resolve('full'), '452 4.2.2'],
+    ['stored', resolve({ outcome: 'stored', recipients: [] }), '250 2.0.0'],
+    ['all recipients expired meanwhile', resolve({ outcome: 'no_recipients' }), '550 5.1.1'],
+    ['mailbox full', resolve({ outcome: 'full' }), '452 4.2.2'],
     ['storage full', fail(new Problem('overloaded', 'disk full')), '452 4.3.1'],
     ['another problem', fail(new Problem('internal', 'oh')), '451 4.3.0'],
     ['an unexpected error', fail(new TypeError('secret detail')), '451 4.3.0'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
-import type { SmtpDeps, SmtpOptions } from './options.ts'
+import type { ReceiveResult, SmtpDeps, SmtpOptions } from './options.ts'
 import { openSmtpServer } from './server.ts'
 import { type Client, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
@@ -49,12 +49,12 @@ describe('close', () => {
   })
 
   test('waits for the disk before the 250', async () => {
-    const disk = Promise.withResolvers<'stored'>()
+    const disk = Promise.withResolvers<ReceiveResult>()
     const { server } = await openServer({ receiveMail: () => disk.promise })
     const client = await inData(server.port)
     client.send('x\r\n.\r\n')
     const closed = server.close()
-    disk.resolve('stored')
+    disk.resolve({ outcome: 'stored', recipients: [] })
     expect(await client.rest()).toMatch(/^250 2\.0\.0 Message accepted\r\n421 4\.3\.2 /)
     await closed
   })

@@ -148,8 +148,9 @@ export function queueReply(state: State, reply: string, about: About = NOTHING):
 export type ActionResult =
   | { kind: 'mail-from'; outcome: SenderOutcome }
   | { kind: 'rcpt-to'; outcome: RecipientOutcome }
-  /** id: of a mail that was stored. */
-  | { kind: 'message'; outcome: MailOutcome; id?: string | undefined }
+  | { kind: 'message'; outcome: Exclude<MailOutcome, 'stored'> }
+  /** recipients: those that have the mail; id: of the mail. */
+  | { kind: 'message'; outcome: 'stored'; recipients: Recipient[]; id?: string | undefined }
   /** tls names the version and cipher. */
   | { kind: 'tls'; tls: string }
 
@@ -230,15 +231,16 @@ const MAIL_REPLY = {
 
 function applyMailResult(
   state: State,
-  { outcome, id }: Extract<ActionResult, { kind: 'message' }>,
+  result: Extract<ActionResult, { kind: 'message' }>,
   size: number,
 ): void {
-  if (outcome !== 'stored') {
-    queueReply(state, MAIL_REPLY[outcome], { size })
+  if (result.outcome !== 'stored') {
+    queueReply(state, MAIL_REPLY[result.outcome], { size })
     return
   }
+  const { id, recipients } = result
   const reply = acceptedReply(id)
-  state.report(reply, state, { size, id })
+  state.report(reply, state, { size, id, recipients })
   // Sessions that deliver mail may be long.
   state.commands = 0
   queueReply(state, reply)

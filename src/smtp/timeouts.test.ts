@@ -2,14 +2,16 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '../../test/kit/wait-until.ts'
+import type { ReceiveResult } from './options.ts'
 import { openSmtpServer, type SmtpServer } from './server.ts'
 import { type Client, expectReply, openClient } from './testing/dialogue.ts'
 import { recordingDeps } from './testing/recording-deps.ts'
 
 const MINUTE = 60_000
 const OPENING = 'EHLO a.test\r\nMAIL FROM:<>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
-const disk = { busy: undefined as Promise<'stored'> | undefined }
-const { deps, seen } = recordingDeps({ receiveMail: async () => (await disk.busy) ?? 'stored' })
+const STORED: ReceiveResult = { outcome: 'stored', recipients: [] }
+const disk = { busy: undefined as Promise<ReceiveResult> | undefined }
+const { deps, seen } = recordingDeps({ receiveMail: async () => (await disk.busy) ?? STORED })
 /** Server sockets by client port. */
 const serverSockets = new Map<number | undefined, Socket>()
 let server: SmtpServer
@@ -99,14 +101,14 @@ describe('DATA', () => {
   })
 
   test('does not time out while a slow disk writes it', async () => {
-    const slow = Promise.withResolvers<'stored'>()
+    const slow = Promise.withResolvers<ReceiveResult>()
     disk.busy = slow.promise
     const client = await opened(OPENING, [250, 250, 250, 354])
     client.send('x\r\n.\r\n')
     await waitUntil(() => seen.reserved > 0)
     await advance(20 * MINUTE)
     disk.busy = undefined
-    slow.resolve('stored')
+    slow.resolve(STORED)
     await expectReply(client, 'the end', 250)
     client.socket.destroy()
   })

@@ -55,7 +55,7 @@ describe('bytes are counted exactly once for', () => {
   })
 
   test('mail to a full mailbox', async () => {
-    const { port, bytes } = await serve({ receiveMail: async () => 'full' })
+    const { port, bytes } = await serve({ receiveMail: async () => ({ outcome: 'full' }) })
     await dialogue(port, [...TO_ANN, [BODY, '452 4.2.2']])
     expect(bytes()).toBe(SENT)
   })

@@ -33,7 +33,7 @@ export function recordingDeps(overrides: Partial<SmtpDeps> = {}) {
     },
     async receiveMail(mail) {
       seen.mails.push({ ...mail, recipients: mail.recipients.map(({ address }) => address) })
-      return 'stored'
+      return { outcome: 'stored', recipients: mail.recipients }
     },
     isBlocked: () => false,
     storageFault: async () => undefined,

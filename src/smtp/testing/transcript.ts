@@ -56,7 +56,7 @@ function resultOf(action: Exclude<Action, { kind: 'close' }>, log: Transcript): 
     mailFrom,
     protocol,
   })
-  return { kind: 'message', outcome: 'stored' }
+  return { kind: 'message', outcome: 'stored', recipients: [] }
 }
 
 function codesOf(replies: string): number[] {
