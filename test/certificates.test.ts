@@ -165,13 +165,10 @@ describe('with MAYFLY_ACME=on', () => {
     expect((await served('mta-sts.pool.test')).subjectAltName).toBe('DNS:box.test')
   })
 
-  test('if port 80 cannot be reached, the next attempt uses port 443', async () => {
+  test('if port 80 cannot be reached, port 443 is used without a wait', async () => {
     const [closed = 0] = await freePorts(1)
     const ca = await openCa({ httpPort: closed })
-    const { moveClock } = await start(ca)
-    await waitUntil(() => /box\.test, http-01/.test(attempts('mx.box.test').error))
-    expect(await isIssued('box.test')).toBe(false)
-    moveClock(180)
+    await start(ca)
     await waitUntil(() => isIssued('box.test'))
     await waitUntil(() => isIssued('mx.box.test'))
   })

@@ -123,8 +123,7 @@ async function recordFailure(
   began: Attempts,
   { message, type: problem, retryAfterMs }: AcmeError,
 ): Promise<void> {
-  const failure = { message, isRateLimited: problem === 'rateLimited', retryAfterMs }
-  const failed = failAttempt(began, failure, deps.now())
+  const failed = failAttempt(began, { message, type: problem, retryAfterMs }, deps.now())
   await saveAttempts(deps, name, failed)
   const nextAt = new Date(failed.nextAt).toISOString()
   deps.log.warn({ name, challenge: type, reason: message, nextAt }, 'no certificate obtained')

@@ -101,7 +101,7 @@ describe('a certificate of 90 days is renewed', () => {
 })
 
 describe('after failures', () => {
-  const failure = { message: 'no', isRateLimited: false, retryAfterMs: undefined }
+  const failure = { message: 'no', type: '', retryAfterMs: undefined }
   const wait = ({ nextAt }: Attempts) => (nextAt - NOW.getTime()) / 60_000
 
   test('the wait doubles from two minutes to a day', () => {
@@ -114,14 +114,29 @@ describe('after failures', () => {
     expect(waits).toStrictEqual([2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440])
   })
 
+  test('there are five attempts in the first hour if neither challenge succeeds', () => {
+    let attempts = NO_ATTEMPTS
+    let now = NOW
+    const times: number[] = []
+    while (now.getTime() < NOW.getTime() + 3_600_000) {
+      times.push((now.getTime() - NOW.getTime()) / 60_000)
+      const began = beginAttempt(attempts, now)
+      attempts = failAttempt(began, { ...failure, type: 'connection' }, now)
+      now = new Date(attempts.nextAt)
+    }
+    expect(times).toStrictEqual([0, 0, 4, 12, 28])
+  })
+
   test('an attempt that was interrupted counts as one', () => {
     expect(wait(beginAttempt(NO_ATTEMPTS, NOW))).toBe(2)
   })
 
   for (const [what, change, minutes] of [
-    ['a rate limit without a time is an hour', { isRateLimited: true }, 60],
-    ['the time that the CA names is kept', { isRateLimited: true, retryAfterMs: 7_200_000 }, 120],
+    ['a rate limit without a time is an hour', { type: 'rateLimited' }, 60],
+    ['the time that the CA names is kept', { type: 'rateLimited', retryAfterMs: 7_200_000 }, 120],
     ['a shorter time does not shorten the wait', { retryAfterMs: 1_000 }, 2],
+    ['the other challenge is next, without a wait', { type: 'connection' }, 0],
+    ['it waits as well if the CA says so', { type: 'connection', retryAfterMs: 60_000 }, 1],
   ] as const) {
     test(what, () => {
       const began = beginAttempt(NO_ATTEMPTS, NOW)

@@ -89,15 +89,21 @@ export function beginAttempt(before: Attempts, now: Date): Attempts {
 
 interface Failure {
   message: string
-  isRateLimited: boolean
+  /** As the CA names it (RFC 8555 6.7); empty for a failure of another kind. */
+  type: string
   retryAfterMs: number | undefined
 }
 
+// The CA has looked for the proof in vain. Where the other challenge looks, it may find it.
+const NOT_PROVEN = ['connection', 'unauthorized', 'incorrectResponse', 'tls']
+
 /** `began` is what beginAttempt returned. */
 export function failAttempt(began: Attempts, failure: Failure, now: Date): Attempts {
-  const { message: error, isRateLimited, retryAfterMs = 0 } = failure
-  const wait = Math.max(retryAfterMs, isRateLimited ? RATE_LIMITED_MS : 0)
-  return { ...began, error, nextAt: Math.max(began.nextAt, now.getTime() + wait) }
+  const { message: error, type, retryAfterMs = 0 } = failure
+  const wait = Math.max(retryAfterMs, type === 'rateLimited' ? RATE_LIMITED_MS : 0)
+  const isOtherNext = began.failures === 1 && NOT_PROVEN.includes(type)
+  const earliest = isOtherNext ? 0 : began.nextAt
+  return { ...began, error, nextAt: Math.max(earliest, now.getTime() + wait) }
 }
 
 export function completeAttempt(proven: ChallengeKind, now: Date): Attempts {
