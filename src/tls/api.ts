@@ -15,7 +15,8 @@ export const acmeChallengeRoute = route({
   path: '/.well-known/acme-challenge/{token}',
   input: Type.Object({ token: Type.String() }),
   async handle({ token }, { acmeChallenge }: AcmeRouteDeps) {
-    const found = await acmeChallenge(token)
+    // A name with a dot is a host, and its challenge is for TLS.
+    const found = token.includes('.') ? undefined : await acmeChallenge(token)
     if (found === undefined) throw new Problem('not_found', 'Not found.')
     return contentResponse('application/octet-stream', found, { 'cache-control': 'no-store' })
   },
