@@ -14,6 +14,14 @@ function certificate(age: number) {
 }
 
 describe('the check of certificates', () => {
+  test('names the one that failed, not one that waits for it', () => {
+    const names = [
+      { name: 'box.test', certificate: undefined, attempts: NO_ATTEMPTS },
+      { name: 'mx.box.test', certificate: undefined, attempts: failed },
+    ]
+    expect(evaluateCertificates(names, ports).seen).toMatch(/^mx\.box\.test: unauthorized/)
+  })
+
   for (const [what, name, status, seen] of [
     [
       'is content with a new one',

@@ -62,7 +62,10 @@ export function evaluateCertificates(
   const isValid = ({ certificate }: NameFacts) => certificate && certificate.notAfter > now
   const isOverdue = ({ certificate, attempts }: NameFacts) =>
     certificate && renewalTime(certificate, attempts, now) <= now && attempts.failures > 0
-  const missing = names.find((one) => !isValid(one))
+  // Others may only wait for the rate limit of the one that failed.
+  const [missing] = names
+    .filter((one) => !isValid(one))
+    .toSorted((one, other) => other.attempts.failures - one.attempts.failures)
   const late = names.find(isOverdue)
   const fix = `Make DNS name this machine for ${(missing ?? late)?.name}, and let everybody reach its ports 80 (here ${httpPort}) and 443 (here ${httpsPort}): http://${(missing ?? late)?.name}/.well-known/acme-challenge/x must be a 404 of this service`
   if (missing && missing.attempts.failures === 0 && !missing.certificate)

@@ -61,17 +61,17 @@ test('a CA that cannot be reached is asked once, not for each name', async () =>
   expect([...attempts.values()].map(({ failures }) => failures)).toStrictEqual([1, 1])
 })
 
-test('a rate limit is kept across restarts, until the time that the CA named', async () => {
+test('a rate limit is kept across restarts, for all names, until the time that the CA named', async () => {
   const type = 'urn:ietf:params:acme:error:rateLimited'
   const { send, asked } = openCa(() => json(429, { type }, { 'retry-after': '7200' }))
-  await renew(send, NOW, ['a.test'])
+  await renew(send)
   const orders = () => asked.filter((path) => path === '/order').length
   for (const [minutes, expected] of [
     [5, 1],
     [119, 1],
     [120, 2],
   ] as const) {
-    await renew(send, new Date(NOW.getTime() + minutes * 60_000), ['a.test'])
+    await renew(send, new Date(NOW.getTime() + minutes * 60_000))
     expect(orders(), `${minutes} minutes later`).toBe(expected)
   }
   // The account is kept.

@@ -10,6 +10,7 @@ import {
   beginAttempt,
   completeAttempt,
   failAttempt,
+  isWaiting,
   NO_ATTEMPTS,
   nextChallenge,
   renewalTime,
@@ -30,7 +31,7 @@ export interface RenewDeps {
 
 /**
  * Obtains the certificates of these names that are missing or due, one after the other. A name that fails waits for its next
- * attempt and does not affect the others. Only one node may do this at a time.
+ * attempt and does not affect the others, unless the CA limits our requests. Only one node may do this at a time.
  */
 export async function renewCertificates(
   deps: RenewDeps,
@@ -52,7 +53,9 @@ export async function renewCertificates(
     try {
       await obtain(deps, await openOnce(), { ...one, type })
     } catch (error) {
-      if (!stop.aborted) await recordFailure(deps, { name, type }, began, asAcmeError(error))
+      if (stop.aborted) return
+      const { limitedBy } = await recordFailure(deps, { name, type }, began, asAcmeError(error))
+      if (limitedBy !== undefined) return
     }
   }
 }
@@ -72,24 +75,24 @@ interface DueName {
   current: StoredCertificate | undefined
 }
 
-async function dueNames({ storage, now }: RenewDeps, names: readonly string[]): Promise<DueName[]> {
+async function dueNames(
+  { storage, now, directory }: RenewDeps,
+  names: readonly string[],
+): Promise<DueName[]> {
   const [certificates, known] = await Promise.all([
     readCertificates(storage),
     readAttempts(storage),
   ])
   const at = now()
+  const isLimited = (one: Attempts) => one.limitedBy === directory && isWaiting(one, at)
+  if (known.values().some(isLimited)) return []
   return names.flatMap((name) => {
     const attempts = known.get(name) ?? NO_ATTEMPTS
     const current = certificates.get(name)
     const isDue = !current || renewalTime(current, attempts, at) <= at
-    // An attempt in the far future was recorded by a clock that was wrong.
-    const mayTry = attempts.nextAt <= at.getTime() || attempts.nextAt > at.getTime() + MAX_WAIT_MS
-    return isDue && mayTry ? [{ name, attempts, current }] : []
+    return isDue && !isWaiting(attempts, at) ? [{ name, attempts, current }] : []
   })
 }
-
-// Longer than any wait that a CA can impose.
-const MAX_WAIT_MS = 8 * 86_400_000
 
 /** Those that can be read, by host name. */
 export async function readCertificates(
@@ -122,11 +125,14 @@ async function recordFailure(
   { name, type }: { name: string; type: string },
   began: Attempts,
   { message, type: problem, retryAfterMs }: AcmeError,
-): Promise<void> {
-  const failed = failAttempt(began, { message, type: problem, retryAfterMs }, deps.now())
+): Promise<Attempts> {
+  const { directory } = deps
+  const failure = { message, type: problem, retryAfterMs, directory }
+  const failed = failAttempt(began, failure, deps.now())
   await saveAttempts(deps, name, failed)
   const nextAt = new Date(failed.nextAt).toISOString()
   deps.log.warn({ name, challenge: type, reason: message, nextAt }, 'no certificate obtained')
+  return failed
 }
 
 function asAcmeError(error: unknown): AcmeError {

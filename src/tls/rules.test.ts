@@ -101,7 +101,7 @@ describe('a certificate of 90 days is renewed', () => {
 })
 
 describe('after failures', () => {
-  const failure = { message: 'no', type: '', retryAfterMs: undefined }
+  const failure = { message: 'no', type: '', retryAfterMs: undefined, directory: 'https://ca.test' }
   const wait = ({ nextAt }: Attempts) => (nextAt - NOW.getTime()) / 60_000
 
   test('the wait doubles from two minutes to a day', () => {

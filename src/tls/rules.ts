@@ -68,6 +68,8 @@ export interface Attempts {
   nextAt: number
   /** Of the last failure; empty after a success. */
   error: string
+  /** URL of the directory of the CA, if nextAt is its rate limit, which is about all names. */
+  limitedBy?: string | undefined
   /** By our clock. */
   issuedAt?: number | undefined
   /** How the name was last proven. */
@@ -84,7 +86,7 @@ const RATE_LIMITED_MS = 3_600_000
 export function beginAttempt(before: Attempts, now: Date): Attempts {
   const failures = before.failures + 1
   const nextAt = now.getTime() + backoffDelay(failures, BACKOFF)
-  return { ...before, failures, nextAt, error: 'the attempt was interrupted' }
+  return { ...before, failures, nextAt, limitedBy: undefined, error: 'the attempt was interrupted' }
 }
 
 interface Failure {
@@ -92,6 +94,8 @@ interface Failure {
   /** As the CA names it (RFC 8555 6.7); empty for a failure of another kind. */
   type: string
   retryAfterMs: number | undefined
+  /** URL of the directory of the CA. */
+  directory: string
 }
 
 // The CA has looked for the proof in vain. Where the other challenge looks, it may find it.
@@ -99,11 +103,20 @@ const NOT_PROVEN = ['connection', 'unauthorized', 'incorrectResponse', 'tls']
 
 /** `began` is what beginAttempt returned. */
 export function failAttempt(began: Attempts, failure: Failure, now: Date): Attempts {
-  const { message: error, type, retryAfterMs = 0 } = failure
-  const wait = Math.max(retryAfterMs, type === 'rateLimited' ? RATE_LIMITED_MS : 0)
+  const { message: error, type, retryAfterMs = 0, directory } = failure
+  const limitedBy = type === 'rateLimited' ? directory : undefined
+  const wait = Math.max(retryAfterMs, limitedBy === undefined ? 0 : RATE_LIMITED_MS)
   const isOtherNext = began.failures === 1 && NOT_PROVEN.includes(type)
   const earliest = isOtherNext ? 0 : began.nextAt
-  return { ...began, error, nextAt: Math.max(earliest, now.getTime() + wait) }
+  return { ...began, error, limitedBy, nextAt: Math.max(earliest, now.getTime() + wait) }
+}
+
+// Longer than any wait that a CA can impose.
+const MAX_WAIT_MS = 8 * 86_400_000
+
+/** Whether the next attempt is still to come. One in the far future was recorded by a clock that was wrong. */
+export function isWaiting({ nextAt }: Attempts, now: Date): boolean {
+  return nextAt > now.getTime() && nextAt <= now.getTime() + MAX_WAIT_MS
 }
 
 export function completeAttempt(proven: ChallengeKind, now: Date): Attempts {
