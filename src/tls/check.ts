@@ -24,12 +24,18 @@ export const certificatesCheck = {
   async run({ settings, store, now }: Facts): Promise<CheckResult> {
     if (!settings.acme.on) return skipped('MAYFLY_ACME=off')
     if (!store) return skipped('see store')
-    const storage = tlsStorage(settings, store)
+    const unreadable: string[] = []
+    const storage = tlsStorage(settings, store, (path, error) => {
+      unreadable.push(`${path} cannot be read: ${error.message}`)
+    })
     const [names, certificates, attempts] = await Promise.all([
       store.listDomains().then((domains) => wantedNames(settings, domains)),
       readCertificates(storage),
       readAttempts(storage),
     ])
+    const [first] = unreadable
+    if (first !== undefined)
+      return failure(first, 'Make it a file that the user of the service can read, or delete it')
     const ports = { httpPort: settings.http.port, httpsPort: settings.acme.httpsPort }
     return evaluateCertificates(
       names.map((name) => ({

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -6,14 +6,18 @@ import { openTlsFiles } from './files.ts'
 
 let folder = ''
 beforeEach(async () => {
+  unreadable = []
   folder = join(await mkdtemp(join(tmpdir(), 'mayfly-tls-')), 'tls')
 })
 afterEach(() => rm(join(folder, '..'), { recursive: true }))
 
+let unreadable: string[] = []
+const open = () => openTlsFiles(folder, (path) => unreadable.push(path))
+
 const entry = { kind: 'certificate', name: 'mx.box.test', value: 'PEM' } as const
 
 test('entries of each kind are listed, replaced and deleted', async () => {
-  const files = openTlsFiles(folder)
+  const files = open()
   expect(await files.listTlsEntries('certificate')).toStrictEqual([])
   await files.saveTlsEntry({ ...entry, name: 'z.test' })
   for (const kind of ['certificate', 'attempts', 'account', 'challenge'] as const) {
@@ -33,14 +37,14 @@ test('entries of each kind are listed, replaced and deleted', async () => {
 })
 
 test('files and folder are readable by their owner alone, and no draft is left', async () => {
-  await openTlsFiles(folder).saveTlsEntry(entry)
+  await open().saveTlsEntry(entry)
   expect(await readdir(folder)).toStrictEqual(['mx.box.test.pem'])
   expect((await stat(folder)).mode & 0o777).toBe(0o700)
   expect((await stat(join(folder, 'mx.box.test.pem'))).mode & 0o777).toBe(0o600)
 })
 
 test('a draft of a service that died, and other files, are ignored', async () => {
-  const files = openTlsFiles(folder)
+  const files = open()
   await files.saveTlsEntry(entry)
   for (const name of ['mx.box.test.pem.new', 'README', 'UPPER.pem']) {
     await writeFile(join(folder, name), 'half')
@@ -50,10 +54,17 @@ test('a draft of a service that died, and other files, are ignored', async () =>
   expect(await files.listTlsEntries('certificate')).toStrictEqual([{ ...entry, value: 'next' }])
 })
 
+test('a file that cannot be read is reported, and the others are listed', async () => {
+  const files = open()
+  await files.saveTlsEntry(entry)
+  const path = join(folder, 'damaged.test.pem')
+  await mkdir(path)
+  expect(await files.listTlsEntries('certificate')).toStrictEqual([entry])
+  expect(unreadable).toStrictEqual([path])
+})
+
 for (const name of ['../x', '', 'a/b', '.hidden', 'A.test']) {
   test(`${JSON.stringify(name)} is never a file name`, async () => {
-    await expect(openTlsFiles(folder).saveTlsEntry({ ...entry, name })).rejects.toThrow(
-      /not a name/,
-    )
+    await expect(open().saveTlsEntry({ ...entry, name })).rejects.toThrow(/not a name/)
   })
 }

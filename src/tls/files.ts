@@ -1,7 +1,9 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hasErrorCode } from '../base/problem.ts'
+import { hasErrorCode, toError } from '../base/problem.ts'
 import type { TlsEntry, TlsKind, TlsStore } from './store.ts'
+
+export type OnUnreadable = (path: string, error: Error) => void
 
 const SUFFIX = {
   account: '.account.json',
@@ -11,8 +13,11 @@ const SUFFIX = {
 
 const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
 
-/** Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. */
-export function openTlsFiles(folder: string): TlsStore {
+/**
+ * Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. A file
+ * that cannot be read is reported and left out.
+ */
+export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsStore {
   // They last for seconds, and only this process responds to them.
   const challenges = new Map<string, TlsEntry>()
 
@@ -29,11 +34,17 @@ export function openTlsFiles(folder: string): TlsStore {
         .filter((file) => file.endsWith(suffix) && NAME.test(file))
         .map((file) => file.slice(0, -suffix.length))
         .toSorted()
-      return await Promise.all(
-        names.map(async (name) => {
-          return { kind, name, value: await readFile(pathOf(kind, name), 'utf8') }
-        }),
-      )
+      const entries = names.map(async (name): Promise<TlsEntry[]> => {
+        const path = pathOf(kind, name)
+        try {
+          return [{ kind, name, value: await readFile(path, 'utf8') }]
+        } catch (error) {
+          // Deleted meanwhile.
+          if (!hasErrorCode(error, 'ENOENT')) onUnreadable(path, toError(error))
+          return []
+        }
+      })
+      return (await Promise.all(entries)).flat()
     },
 
     async saveTlsEntry(entry) {

@@ -8,7 +8,7 @@ import type { Log } from '../base/log/log.ts'
 import { registerMetric } from '../base/metrics.ts'
 import { spaced } from '../base/throttled.ts'
 import type { CertificateSet, ServedCertificate } from './contexts.ts'
-import { openTlsFiles } from './files.ts'
+import { type OnUnreadable, openTlsFiles } from './files.ts'
 import { type Attempts, certificateNames, NO_ATTEMPTS, renewalTime } from './rules.ts'
 import type { TlsStore } from './store.ts'
 
@@ -40,8 +40,9 @@ interface JobDeps {
 export function tlsStorage<Store extends Pick<TlsStore, 'listTlsEntries'>>(
   { data, store: url }: Pick<TlsConfig, 'data' | 'store'>,
   store: Store,
+  onUnreadable: OnUnreadable,
 ): Store | TlsStore {
-  return url === 'sqlite:' ? openTlsFiles(join(data, 'tls')) : store
+  return url === 'sqlite:' ? openTlsFiles(join(data, 'tls'), onUnreadable) : store
 }
 
 /** The names that this installation needs certificates for. */
@@ -62,7 +63,7 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   const { acme } = config
   if (!acme.on) return { stop: async () => {}, commands: {} }
   const client = await loadClient(acme)
-  const storage = tlsStorage(config, store)
+  const storage = tlsStorage(config, store, warnOnce(log))
   const names = async () => wantedNames(config, await store.listDomains())
   const board = openBoard()
   // A flood of handshakes must not become a flood of queries. No result is older than its request.
@@ -140,6 +141,14 @@ async function loadClient({ caFile }: Pick<TlsConfig['acme'], 'caFile'>) {
     return openAcmeHttp({ ca, userAgent: USER_AGENT, signal })
   }
   return { ...(await import('./renew-certificates.ts')), openSend }
+}
+
+function warnOnce(log: Pick<Log, 'warn'>): OnUnreadable {
+  const known = new Set<string>()
+  return (path, err) => {
+    if (!known.has(path)) log.warn({ path, err }, 'cannot read a file; it is ignored')
+    known.add(path)
+  }
 }
 
 const CHALLENGE_MS = 50

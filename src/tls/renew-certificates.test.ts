@@ -33,7 +33,7 @@ function openCa(order: () => AcmeResponse) {
 }
 
 async function renew(send: SendAcme, now = NOW, names = ['a.test', 'b.test']) {
-  const storage = openTlsFiles(folder.path)
+  const storage = openTlsFiles(folder.path, () => {})
   const { log, lines } = recordingLog()
   const deps = { storage, send, log, directory: `${CA}/dir`, email: 'ann@a.test' }
   const { signal } = new AbortController()
