@@ -18,7 +18,7 @@ import { hasErrorCode, OperatorError } from '../../base/problem.ts'
 import { HMAC_LENGTH } from '../../mail/rules/ledger.ts'
 import { formatSize } from '../../shared/format-size.ts'
 import { type Db, isCorruption, MAIL_FILE, openReadOnly, SHOP_FILE } from '../sqlite/files.ts'
-import { LAST_BACKUP, lastBackupAt } from './last-backup.ts'
+import { isRegular, LAST_BACKUP, lastBackupAt } from './last-backup.ts'
 import { addMailTables, tableNames } from './mail-backup.ts'
 
 export interface BackupContents {
@@ -33,6 +33,8 @@ export interface BackupContents {
 interface BackupOptions {
   /** Replaces an existing file. */
   force: boolean
+  /** One of many, made by a timer. */
+  regular?: boolean
   /** Reports the current step. */
   tell(step: string): void
 }
@@ -41,7 +43,7 @@ interface BackupOptions {
 export function writeBackup(
   folder: string,
   file: string,
-  { force, tell }: BackupOptions,
+  { force, regular = false, tell }: BackupOptions,
 ): BackupContents {
   const source = join(folder, SHOP_FILE)
   const target = resolve(file)
@@ -65,15 +67,15 @@ export function writeBackup(
       return found
     })
   })
-  noteBackup(folder, target)
+  noteBackup(folder, target, regular || isRegular(folder))
   return contents
 }
 
 /** The time of this file is that of the last backup. It is replaced, because another user may have created it. */
-function noteBackup(folder: string, target: string): void {
+function noteBackup(folder: string, target: string, regular: boolean): void {
   withTempFolder(folder, (temp) => {
     const note = join(temp, LAST_BACKUP)
-    writeFileSync(note, `${target}\n`)
+    writeFileSync(note, `${target}\n${regular ? 'regular\n' : ''}`)
     renameSync(note, join(folder, LAST_BACKUP))
   })
 }

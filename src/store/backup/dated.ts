@@ -50,7 +50,7 @@ export function writeDatedBackup(
   { keep, now, tell }: DatedOptions,
 ): DatedBackup {
   const file = freeName(resolve(folder), now)
-  const contents = writeBackup(data, file, { force: false, tell })
+  const contents = writeBackup(data, file, { force: false, regular: keep !== undefined, tell })
   return { file, ...contents, deleted: keep === undefined ? [] : deleteOldest(file, keep) }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { inShop, NOON, shopFolder } from '../../../test/kit/store/shop-folder.ts'
 import { waitUntil } from '../../../test/kit/wait-until.ts'
+import { writeDatedBackup } from './dated.ts'
 import { startBackups } from './jobs.ts'
 import { backupMetrics } from './metrics.ts'
 
@@ -60,8 +61,18 @@ test('what prevents it is logged, and the next attempt succeeds', async () => {
   expect(names()).toEqual(['mayfly-2026-03-01'])
 })
 
+test('after a backup of a timer, the time of the last one has a value, whoever made it', async () => {
+  const config = { data: shop.data, store: 'sqlite:', backup: { folder: '' } }
+  writeDatedBackup(shop.data, folder, { keep: 2, now: NOON, tell() {} })
+  expect(await metric(config)).toHaveLength(1)
+  shop.backup()
+  expect(await metric(config)).toHaveLength(1)
+})
+
 test('the time of the last backup has no value if there should be none', async () => {
   const data = { data: shop.data, backup: { folder: '' } }
+  expect(await metric({ ...data, store: 'sqlite:' })).toEqual([])
+  shop.backup()
   expect(await metric({ ...data, store: 'sqlite:' })).toEqual([])
   expect(await metric({ ...data, store: 'postgres://db/mayfly' })).toBeUndefined()
 })
