@@ -10,6 +10,8 @@ interface LedgerDeps {
   shop: ShopStore
   now: Date
   log: Log
+  /** See openLedgerStore. */
+  onWait?: (others: string) => void
 }
 
 /**
@@ -18,10 +20,10 @@ interface LedgerDeps {
  */
 export async function openLedger(
   config: Config,
-  { shop, now, log }: LedgerDeps,
+  { shop, now, log, onWait }: LedgerDeps,
 ): Promise<Uint8Array> {
   const { cooldownMs, ...lifetimes } = config.sessions
-  const ledger = await openLedgerStore(config)
+  const ledger = await openLedgerStore(config, { onWait })
   try {
     const start = { now: await latestTime({ ledger, shop, now }), lifetimes, cooldownMs }
     await ledger.beginLedger({ ...start, isNew: !(await shop.hasServed()) })

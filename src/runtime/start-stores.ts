@@ -43,10 +43,12 @@ export async function startStores(config: Config, { versions, now, log, died, cl
   }
 
   const takeShopPort = folder === undefined ? NO_PORT : openShop(folder, http.threads + 1, closers)
-  const shop = await openShopStore(config, takeShopPort())
+  const onWait = (others: string) =>
+    log.warn({ others }, 'the migration of the database waits for locks of other clients')
+  const shop = await openShopStore(config, takeShopPort(), { onWait })
   closers.push(shop.close)
 
-  const ledgerKey = await openLedger(config, { shop, now: now(), log })
+  const ledgerKey = await openLedger(config, { shop, now: now(), log, onWait })
   const servers = smtp.threads + http.threads + neededThreads(config).length
   const options = { maxBytes, limits: receiveLimits(config), ledgerKey, versions }
   const mailWriter =

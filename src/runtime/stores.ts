@@ -30,11 +30,16 @@ function usesPostgres({ store }: Pick<Config, 'store'>): boolean {
   return store !== 'sqlite:'
 }
 
+interface MigrationOptions {
+  /** Called if a migration has to wait for locks of these clients of the database. */
+  onWait?: ((others: string) => void) | undefined
+}
+
 /** For the start, before anything uses the ledger. */
-export async function openLedgerStore(config: Config) {
+export async function openLedgerStore(config: Config, options: MigrationOptions) {
   if (!usesPostgres(config)) return openSqliteLedger(config.data)
   const postgres = await import('../store/postgres/ledger.ts')
-  return await postgres.openPostgresLedger(config.store)
+  return await postgres.openPostgresLedger(config.store, options)
 }
 
 export async function openMailStore(
@@ -63,8 +68,9 @@ export async function openMailStore(
 export async function openShopStore(
   config: Config,
   port: MessagePort | undefined,
+  options: MigrationOptions = {},
 ): Promise<ShopStore> {
-  if (usesPostgres(config)) return await openPostgresShop(config)
+  if (usesPostgres(config)) return await openPostgresShop(config, options)
   const writerPort = requirePort(port)
   return closeWith(openSqliteShop(config.data, openCaller(writerPort)), writerPort)
 }
@@ -169,7 +175,7 @@ async function openPostgresMail(
 
 async function openPostgresShop(
   { store: url }: Pick<Config, 'store'>,
-  options: { upgrade?: false } = {},
+  options: MigrationOptions & { upgrade?: false } = {},
 ) {
   const postgres = await import('../store/postgres/shop-store.ts')
   return await postgres.openPostgresShop({ url, ...options })

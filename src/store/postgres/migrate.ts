@@ -12,15 +12,22 @@ import { type Connections, type Db, openConnections } from './connection/connect
 // A migration may rewrite all messages of the pool while other nodes wait.
 const MIGRATION_MS = 3_600_000
 
-/**
- * Migrates a schema to the latest version, one transaction per migration; refuses a newer schema. `upgrade` is false for a command:
- * nodes of an older version may still use the older schema, so it is refused.
- */
+export interface MigrateOptions {
+  /** False for a command: nodes of an older version may still use the older schema, so it is refused. */
+  upgrade?: boolean | undefined
+  /** Called once if the migration has to wait for locks of others, with their names. */
+  onWait?: ((others: string) => void) | undefined
+  noticeMs?: number
+}
+
+const NOTICE_MS = 5_000
+
+/** Migrates a schema to the latest version, one transaction per migration; refuses a newer schema. */
 export async function migrate(
   connections: Connections,
   kind: Kind,
   url: string,
-  { upgrade = true }: { upgrade?: boolean | undefined } = {},
+  { upgrade = true, onWait, noticeMs = NOTICE_MS }: MigrateOptions = {},
 ): Promise<void> {
   const migrations = readMigrations('postgres', kind)
   const known = latestSchema(migrations)
@@ -33,8 +40,19 @@ export async function migrate(
     )
   }
   const patient = openConnections({ url, connections: 1, statementMs: MIGRATION_MS })
+  let report = onWait
+  const watched = async (db: Db) => {
+    const [own] = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const timer = setInterval(async () => {
+      const others = await sessionsAmong(connections, 'pg_blocking_pids($1)', own?.pid)
+      if (others === '') return
+      report?.(others)
+      report = undefined
+    }, noticeMs)
+    return await migrateOnce(db, kind, migrations).finally(() => clearInterval(timer))
+  }
   try {
-    while (await patient.transaction((db) => migrateOnce(db, kind, migrations)));
+    while (await patient.transaction(watched));
   } catch (error) {
     throw (await inUse(connections, error)) ?? error
   } finally {
@@ -51,19 +69,24 @@ async function inUse(db: Db, error: unknown): Promise<SchemaInUse | undefined> {
   if (!hasErrorCode(cause, DEADLOCK)) return undefined
   const detail = cause instanceof Error && 'detail' in cause ? String(cause.detail) : ''
   const pids = [...detail.matchAll(/blocked by process (\d+)/g)].map(([, pid]) => Number(pid))
-  const rows = await db
-    .queryUnprepared<{ session: string }>(
-      `select distinct coalesce(nullif(application_name, ''), 'a client') ||
-         coalesce(' at ' || host(client_addr), ' on the same machine') as session
-       from pg_stat_activity where pid = any($1::integer[]) and datname = current_database()`,
-      [pids],
-    )
-    .catch(() => [])
-  const others = rows.map(({ session }) => session).join(', ')
+  const others = await sessionsAmong(db, '$1::integer[]', pids)
   return new SchemaInUse(
     `The schema in PostgreSQL could not be upgraded, because it is in use${others && ` by ${others}`}. Nothing was changed. Stop all nodes of the older version, then start this one.`,
     { cause: error },
   )
+}
+
+/** Who they are, as far as the server says. */
+async function sessionsAmong(db: Db, pids: string, value: unknown): Promise<string> {
+  const rows = await db
+    .queryUnprepared<{ session: string }>(
+      `select distinct coalesce(nullif(application_name, ''), 'a client') ||
+         coalesce(' at ' || host(client_addr), ' on the same machine') as session
+       from pg_stat_activity where pid = any(${pids}) and datname = current_database()`,
+      [value],
+    )
+    .catch(() => [])
+  return rows.map(({ session }) => session).join(', ')
 }
 
 /** Nodes of an older version are running. */

@@ -58,14 +58,18 @@ describe('opening a database', () => {
     expect((await second?.listDomains())?.length).toBe(1)
   })
 
-  test('waits for a migration that takes longer than the statement timeout', async () => {
+  test('waits for a migration that takes longer than the statement timeout, and says so once', async () => {
     const url = postgres.urlOf(await postgres.database())
-    const slow = new Client({ connectionString: url })
+    const slow = new Client({ connectionString: url, application_name: 'slow' })
     await slow.connect()
     await slow.query('begin; select pg_advisory_xact_lock(1296125281, 1)')
     const pool = openConnections({ url, connections: 1, statementMs: 1_000 })
-    const migrated = migrate(pool, 'mail', url)
+    const waits: string[] = []
+    const onWait = (others: string) => void waits.push(others)
+    const migrated = migrate(pool, 'mail', url, { onWait, noticeMs: 10 })
+    await waitUntil(() => waits.length > 0)
     await Promise.all([migrated, slow.query('select pg_sleep(1.5); commit')])
+    expect(waits).toStrictEqual(['slow on the same machine'])
     await slow.end()
     await pool.close()
   })

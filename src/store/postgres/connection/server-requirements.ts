@@ -1,6 +1,6 @@
 import { OperatorError, StoreUnavailable, toError } from '../../../base/problem.ts'
 import type { Kind } from '../../schema.ts'
-import { migrate } from '../migrate.ts'
+import { type MigrateOptions, migrate } from '../migrate.ts'
 import {
   type ConnectionOptions,
   type Connections,
@@ -45,10 +45,7 @@ function asUnfit(error: unknown): unknown {
   return error
 }
 
-export interface CheckedConnectionOptions extends ConnectionOptions {
-  /** Whether an older schema is migrated or refused. */
-  upgrade?: boolean
-}
+export type CheckedConnectionOptions = ConnectionOptions & MigrateOptions
 
 /** Connections to a suitable server with the latest schema. */
 export async function openCheckedConnections(
