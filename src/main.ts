@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import type { Log } from './base/log/log.ts'
 import { OperatorError } from './base/problem.ts'
 import { loadSettings } from './base/settings/settings.ts'
@@ -72,8 +73,9 @@ function cliContext(): CliContext {
 
 async function openErrorLog(level: 'info' | 'warn' = 'warn'): Promise<Log> {
   const { openLog } = await import('./base/log/open-log.ts')
-  const sink = { write: (line: string) => void process.stderr.write(line), pretty: true }
-  return openLog({ level, thread: 'main' }, sink)
+  const pretty = isatty(2) ? 'colours' : true
+  const write = (line: string) => void process.stderr.write(line)
+  return openLog({ level, thread: 'main' }, { write, pretty })
 }
 
 async function withStore<Store extends { close(): Promise<void> }>(

@@ -5,7 +5,7 @@ import { type LogFacts, verbatim } from './log.ts'
 import { isJournal, type LogOptions, lineWriter, openLog } from './open-log.ts'
 
 function logged(
-  { pretty = false, level = 'debug' as LogOptions['level'] },
+  { pretty = false as boolean | 'colours', level = 'debug' as LogOptions['level'] },
   write: (log: ReturnType<typeof openLog>) => void,
 ): string[] {
   const lines: string[] = []
@@ -46,7 +46,7 @@ describe('untrusted input: an event is one line without control characters', () 
     ['quotes and backslashes', '"},{"\\u000a'],
     ['format specifiers', '%s %d %o %j %%'],
   ] as const
-  for (const pretty of [false, true]) {
+  for (const pretty of [false, 'colours'] as const) {
     for (const [name, text] of untrusted) {
       test(`${name}, ${pretty ? 'pretty' : 'JSON'}`, () => {
         const err = new Error(text)
@@ -107,7 +107,7 @@ describe('a log never contains', () => {
     ['an address in a cause', { err: fault('ann.smith@box.example') }, 'nn.smith'],
   ] as const) {
     test(name, () => {
-      for (const pretty of [false, true]) {
+      for (const pretty of [false, 'colours'] as const) {
         const [line = ''] = logged({ pretty }, (log) => log.error(facts, 'x'))
         expect(line).not.toContain(secret)
       }
@@ -162,13 +162,18 @@ test('an error has type, code, stack and cause', () => {
   })
 })
 
-test('a terminal gets a short line', () => {
-  const [line = ''] = logged({ pretty: true }, (log) =>
-    log.info({ bytes: 12, helo: 'mx.example', reply: '250 kept' }, 'mail kept'),
-  )
-  expect(line.slice(9)).toBe(
-    '\u001b[36minfo \u001b[0m smtp  mail kept bytes=12 helo=mx.example reply="250 kept"\n',
-  )
+test('a terminal gets a short line with colours, a pipe of a command without', () => {
+  for (const [pretty, level] of [
+    ['colours', '\u001b[36minfo \u001b[0m'],
+    [true, 'info '],
+  ] as const) {
+    const [line = ''] = logged({ pretty }, (log) =>
+      log.info({ bytes: 12, helo: 'mx.example', reply: '250 kept' }, 'mail kept'),
+    )
+    expect(line.slice(9)).toBe(
+      `${level} smtp  mail kept bytes=12 helo=mx.example reply="250 kept"\n`,
+    )
+  }
 })
 
 test('journald gets the priority of each line before it', () => {

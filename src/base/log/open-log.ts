@@ -15,7 +15,7 @@ export interface LogOptions {
 interface LogSink {
   write(line: string): void
   /** Human-readable instead of JSON. */
-  pretty: boolean
+  pretty: boolean | 'colours'
   /** With a prefix by which journald knows the priority of a line. */
   journal?: boolean
 }
@@ -23,10 +23,11 @@ interface LogSink {
 /** The log of one thread. Each thread opens its own; lines of several threads do not mix. */
 export function openLog(
   { level, thread }: LogOptions,
-  sink: LogSink = { write: lineWriter(), pretty: isatty(1), journal: isJournal(1) },
+  sink: LogSink = { write: lineWriter(), pretty: isatty(1) && 'colours', journal: isJournal(1) },
 ): Log {
   // JSON escapes line breaks, but not other characters that terminals and line readers interpret.
-  const finish = sink.pretty ? prettyLine : sink.journal ? journalLine : printableLines
+  const pretty = (line: string) => prettyLine(line, sink.pretty === 'colours')
+  const finish = sink.pretty ? pretty : sink.journal ? journalLine : printableLines
   const logger = pino(
     {
       level,
@@ -111,11 +112,12 @@ interface LogLine {
   [fact: string]: unknown
 }
 
-/** For a terminal: time, level, thread, message, then the facts. Still one line per event. */
-function prettyLine(json: string): string {
+/** For people: time, level, thread, message, then the facts. Still one line per event. */
+function prettyLine(json: string, hasColours: boolean): string {
   const { level, time, thread, msg, err, ...facts }: LogLine = JSON.parse(json)
-  const word = `\u001b[${COLOURS[level] ?? '0'}m${level.padEnd(5)}\u001b[0m`
-  const shown = Object.entries(facts).map(([name, value]) => ` ${name}=${factText(value)}`)
+  const name = level.padEnd(5)
+  const word = hasColours ? `\u001b[${COLOURS[level] ?? '0'}m${name}\u001b[0m` : name
+  const shown = Object.entries(facts).map(([fact, value]) => ` ${fact}=${factText(value)}`)
   const stack = err && (err.stack ?? err.message).replaceAll(/\n\s*/g, ' ← ')
   const error = stack === undefined ? '' : ` err=${factText(stack)}`
   return `${time.slice(11, 19)} ${word} ${thread}  ${escaped(msg)}${shown.join('')}${error}\n`
