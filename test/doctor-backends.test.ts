@@ -5,35 +5,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAddress } from '../src/base/address.ts'
 import { verifyMailer } from '../src/base/mailer.ts'
-import type { Installation } from '../src/doctor/checks.ts'
 import { readConfig } from '../src/runtime/config.ts'
 import { openMailStoreIfExists, serverInspection } from '../src/runtime/stores.ts'
 import { EVENT_TYPES } from '../src/shop/pay/stripe-events.ts'
-import { expectOnly, HOST, startCheckedApp, withServer, wrong } from './kit/app/checked-app.ts'
-import { RIGHT, zone } from './kit/dns/faulty-zones.ts'
+import { expectOnly, useCheckedApp, withServer, wrong } from './kit/app/checked-app.ts'
 import { freePort } from './kit/programs/server-process.ts'
 import { openRedis, type TestRedis } from './kit/redis/redis.ts'
 import { openPostgres, type Postgres } from './kit/store/postgres.ts'
 
 // Servers that the service depends on, each with a fault that one check reports with its fix.
 
-let fixture: Awaited<ReturnType<typeof startCheckedApp>>
-let settings: Installation['settings']
-beforeAll(async () => {
-  fixture = await startCheckedApp({
-    domains: [RIGHT],
-    policies: { [`mta-sts.${RIGHT}`]: HOST },
-    records: zone(),
-    broken: 'broken.test',
-  })
-  settings = fixture.settings
-})
-afterAll(() => fixture.stop())
-
-const check: typeof fixture.check = (changed, options) => fixture.check(changed, options)
-const set = (changed: Partial<Installation['settings']>) => ({
-  settings: { ...settings, ...changed },
-})
+const { fixture, check, set } = useCheckedApp()
 
 describe('PostgreSQL', () => {
   let postgres: Postgres
@@ -168,7 +150,7 @@ describe('the mail server for receipts', () => {
 
   test('is down', async () => {
     const mailOut = { url: `smtp://127.0.0.1:${await freePort()}`, from }
-    const [result] = await fixture.checkOnly('mail-out', { ...verify, ...set({ mailOut }) })
+    const [result] = await fixture().checkOnly('mail-out', { ...verify, ...set({ mailOut }) })
     expect(result).toMatchObject({
       status: 'failure',
       fix: expect.stringContaining('host and port in MAYFLY_MAIL_OUT'),
@@ -182,7 +164,7 @@ describe('the mail server for receipts', () => {
     })
     const [result] = await withServer(server, (port) => {
       const mailOut = { url: `smtp://ann:geheim@127.0.0.1:${port}`, from }
-      return fixture.checkOnly('mail-out', { ...verify, ...set({ mailOut }) })
+      return fixture().checkOnly('mail-out', { ...verify, ...set({ mailOut }) })
     })
     expect(result).toMatchObject({
       status: 'failure',
@@ -246,7 +228,7 @@ describe('Stripe', () => {
     })
   }
   const ours = () => ({
-    url: `${settings.http.baseUrl}/api/stripe/webhook`,
+    url: `${fixture().settings.http.baseUrl}/api/stripe/webhook`,
     status: 'enabled',
     enabled_events: EVENT_TYPES,
   })

@@ -3,10 +3,10 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Installation } from '../src/doctor/checks.ts'
 import { inspectDataDirectory } from '../src/doctor/probes/machine.ts'
-import { expectOnly, HOST, startCheckedApp, withServer, wrong } from './kit/app/checked-app.ts'
+import { expectOnly, HOST, useCheckedApp, withServer, wrong } from './kit/app/checked-app.ts'
 import { runMayflyUnder } from './kit/app/cli.ts'
 import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
 import { RIGHT, zone } from './kit/dns/faulty-zones.ts'
@@ -17,38 +17,20 @@ import { tempFolder } from './kit/store/stores.ts'
 
 // Faults of certificates, proxies, settings and the machine, each reported by one check with its fix.
 
-let fixture: Awaited<ReturnType<typeof startCheckedApp>>
-let settings: Installation['settings']
-beforeAll(async () => {
-  fixture = await startCheckedApp({
-    domains: [RIGHT],
-    policies: { [`mta-sts.${RIGHT}`]: HOST },
-    records: zone(),
-    broken: 'broken.test',
-  })
-  settings = fixture.settings
-})
-afterAll(() => fixture.stop())
-
-const check: typeof fixture.check = (changed, options) => fixture.check(changed, options)
-const set = (changed: Partial<Installation['settings']>) => ({
-  settings: { ...settings, ...changed },
-})
-const http = (changed: Partial<Installation['settings']['http']>) =>
-  set({ http: { ...settings.http, ...changed } })
-const smtp = (changed: Partial<Installation['settings']['smtp']>) =>
-  set({ smtp: { ...settings.smtp, ...changed } })
+const { fixture, check, set, http, smtp } = useCheckedApp()
 
 describe('the certificate', () => {
   test('is sent without its issuer', async () => {
     const { leaf, root } = issuedCertificate(HOST)
-    const stopTrusting = trustCertificates([root], fixture.certificate)
-    const results = await fixture.withCertificate(leaf, () => check()).finally(stopTrusting)
+    const stopTrusting = trustCertificates([root], fixture().certificate)
+    const results = await fixture()
+      .withCertificate(leaf, () => check())
+      .finally(stopTrusting)
     expectOnly(results, ['failure', 'certificate', 'fullchain.pem instead of cert.pem'])
   })
 
   test('was renewed without its key: the running service uses the old one', async () => {
-    const results = await fixture.withCertificate(otherKey(), () => check())
+    const results = await fixture().withCertificate(otherKey(), () => check())
     expectOnly(results, ['failure', 'certificate', 'certificate and key of the same renewal'])
   })
 
@@ -56,31 +38,33 @@ describe('the certificate', () => {
     const ports = { smtp: await freePort(), http: await freePort() }
     const stopped = {
       ...set({
-        smtp: { ...settings.smtp, port: ports.smtp },
-        http: { ...settings.http, port: ports.http },
+        smtp: { ...fixture().settings.smtp, port: ports.smtp },
+        http: { ...fixture().settings.http, port: ports.http },
       }),
     }
-    const results = await fixture.withCertificate(otherKey(), () => check(stopped))
+    const results = await fixture().withCertificate(otherKey(), () => check(stopped))
     expectOnly(results, ['failure', 'certificate', 'certificate and key of the same renewal'])
   })
 
   test('has a key that all users can read', async () => {
-    chmodSync(fixture.certificateFile, 0o644)
+    chmodSync(fixture().certificateFile, 0o644)
     const results = await check()
-    chmodSync(fixture.certificateFile, 0o600)
-    expectOnly(results, ['warning', 'certificate', `chmod o= ${fixture.certificateFile}`])
+    chmodSync(fixture().certificateFile, 0o600)
+    expectOnly(results, ['warning', 'certificate', `chmod o= ${fixture().certificateFile}`])
   })
 
   const otherKey = () => {
     const other = certificateFor(HOST)
     const key = other.slice(0, other.indexOf('-----BEGIN CERTIFICATE'))
-    return key + fixture.certificate.slice(fixture.certificate.indexOf('-----BEGIN CERTIFICATE'))
+    return (
+      key + fixture().certificate.slice(fixture().certificate.indexOf('-----BEGIN CERTIFICATE'))
+    )
   }
 })
 
 describe('the proxy', () => {
-  async function checkProxy(options: Parameters<typeof fixture.openProxy>[0]) {
-    const proxy = await fixture.openProxy(options)
+  async function checkProxy(options: Parameters<ReturnType<typeof fixture>['openProxy']>[0]) {
+    const proxy = await fixture().openProxy(options)
     const found = await check(http({ baseUrl: `https://web.test:${proxy.port}` }))
     await proxy.close()
     return { found, port: proxy.port }
@@ -89,14 +73,14 @@ describe('the proxy', () => {
   test('has a certificate that expires next week', async () => {
     const tenYearsAgo = new Date(Date.now() - 9.985 * 365.25 * 86_400_000)
     const web = certificateFor('web.test', tenYearsAgo)
-    const stopTrusting = trustCertificates([web], fixture.certificates['web.test'])
-    const certificates = { ...fixture.certificates, 'web.test': web }
+    const stopTrusting = trustCertificates([web], fixture().certificates['web.test'])
+    const certificates = { ...fixture().certificates, 'web.test': web }
     const { found } = await checkProxy({ certificates }).finally(stopTrusting)
     expectOnly(found, ['warning', 'base-url', 'Renew it in the proxy'])
   })
 
   test('redirects to itself', async () => {
-    const proxy = await fixture.openProxy({ redirect: (path) => path })
+    const proxy = await fixture().openProxy({ redirect: (path) => path })
     const baseUrl = `https://web.test:${proxy.port}`
     const results = await check(http({ baseUrl }))
     await proxy.close()
@@ -120,7 +104,7 @@ describe('the proxy', () => {
   })
 
   test('serves a certificate of another name', async () => {
-    const certificates = { 'web.test': fixture.certificates[`mta-sts.${RIGHT}`] ?? '' }
+    const certificates = { 'web.test': fixture().certificates[`mta-sts.${RIGHT}`] ?? '' }
     const { found } = await checkProxy({ certificates })
     expectOnly(found, ['failure', 'base-url', 'Install a valid certificate for web.test'])
   })
@@ -142,10 +126,10 @@ describe('settings', () => {
 
   test('a term of SPF behind "all" does not let receipts through', async () => {
     const spf = `${RIGHT}. 60 IN TXT "v=spf1 -all a:out.${RIGHT}"`
-    await fixture.dns.change(zone({}, { [RIGHT]: { spf } }))
+    await fixture().dns.change(zone({}, { [RIGHT]: { spf } }))
     const mailOut = { url: `smtp://out.${RIGHT}:587`, from: `shop@${RIGHT}` }
     const results = await check(set({ mailOut }))
-    await fixture.dns.change(zone())
+    await fixture().dns.change(zone())
     expectOnly(results, ['failure', 'spf', `"v=spf1 a:out.${RIGHT} -all"`])
   })
 
@@ -183,7 +167,7 @@ describe('settings', () => {
 
 describe('the machine', () => {
   test('files that another user created in the data directory', async () => {
-    const file = join(fixture.app.folder, 'shop.db')
+    const file = join(fixture().app.folder, 'shop.db')
     chownSync(file, 65_534, 65_534)
     const results = await check()
     chownSync(file, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
@@ -222,9 +206,9 @@ describe('the machine', () => {
     const own = {
       ...changed.settings,
       adminToken: '',
-      smtp: { ...settings.smtp, port: ports.smtp },
+      smtp: { ...fixture().settings.smtp, port: ports.smtp },
     }
-    const [limits] = await fixture.checkOnly('limits', { settings: own })
+    const [limits] = await fixture().checkOnly('limits', { settings: own })
     await served.kill('SIGTERM')
     folder.remove()
     expect(limits).toMatchObject({ status: 'warning', fix: expect.stringContaining('LimitNOFILE') })
@@ -232,7 +216,7 @@ describe('the machine', () => {
 
   test('a control group with little memory', async () => {
     const httpGet: Installation['httpGet'] = async (url, options) => {
-      const response = await fixture.context.httpGet(url, options)
+      const response = await fixture().context.httpGet(url, options)
       if (!url.endsWith('/metrics') || !('body' in response)) return response
       const body = response.body.replace(/(?<=^mayfly_memory_limit_bytes )\d+/m, '134217728')
       return { ...response, body }
@@ -258,9 +242,9 @@ describe('what strangers write', () => {
     test(`${name} in a TXT record stays inside a short line`, async () => {
       const strings = (text.match(/(?:\\\d{3}|.){1,200}/g) ?? []).map((part) => `"${part}"`)
       const spf = `${RIGHT}. 60 IN TXT ${strings.join(' ')}`
-      await fixture.dns.change(zone({}, { [RIGHT]: { spf } }))
+      await fixture().dns.change(zone({}, { [RIGHT]: { spf } }))
       const results = await check()
-      await fixture.dns.change(zone())
+      await fixture().dns.change(zone())
       const [found] = wrong(results)
       expect(found).toMatchObject({ name: 'spf', status: 'failure' })
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
@@ -274,8 +258,8 @@ describe('what strangers write', () => {
       socket.on('error', () => {}).write('220 mx.test \u202egnihtyreve\u001b[31m\r\n'),
     )
     const [result] = await withServer(server, (port) =>
-      fixture.checkOnly('smtp-public', {
-        publicPorts: { ...fixture.context.publicPorts, smtp: port },
+      fixture().checkOnly('smtp-public', {
+        publicPorts: { ...fixture().context.publicPorts, smtp: port },
       }),
     )
     expect(result?.seen).toContain('220 mx.test \\u202egnihtyreve\\u001b[31m')

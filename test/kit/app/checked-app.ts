@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { openLog } from '../../../src/base/log/open-log.ts'
 import { parseBlockEntry } from '../../../src/blocks/rules.ts'
 import { type Installation, listChecks } from '../../../src/doctor/checks.ts'
@@ -17,6 +17,7 @@ import { mtaStsPolicy } from '../../../src/mail/rules/mta-sts.ts'
 import { OPERATOR } from '../../../src/mail/rules/session.ts'
 import { openMailStoreIfExists, openShopStoreForCli } from '../../../src/runtime/stores.ts'
 import { writeBackup } from '../../../src/store/backup/backup.ts'
+import { RIGHT, zone } from '../dns/faulty-zones.ts'
 import { openDnsServer } from '../dns/knot.ts'
 import { certificateFor, openHttpsProxy, trustCertificates } from '../http/https-proxy.ts'
 import { readGreeting } from '../smtp/smtp-client.ts'
@@ -201,6 +202,41 @@ export async function startCheckedApp({ domains, policies, records, broken }: Op
       stopTrusting()
       files.remove()
     },
+  }
+}
+
+type CheckedApp = Awaited<ReturnType<typeof startCheckedApp>>
+type Settings = Installation['settings']
+
+/** Such a service with one domain and its right records, for the tests of a file. */
+export function useCheckedApp() {
+  let app: CheckedApp | undefined
+  beforeAll(async () => {
+    app = await startCheckedApp({
+      domains: [RIGHT],
+      policies: { [`mta-sts.${RIGHT}`]: HOST },
+      records: zone(),
+      broken: 'broken.test',
+    })
+  })
+  afterAll(() => app?.stop())
+  function fixture(): CheckedApp {
+    if (!app) throw new Error('the service has not been started')
+    return app
+  }
+  const set = (changed: Partial<Settings>) => ({
+    settings: { ...fixture().settings, ...changed },
+  })
+  const check: CheckedApp['check'] = (changed, options) => fixture().check(changed, options)
+  return {
+    fixture,
+    check,
+    /** Settings with this changed, to be checked. */
+    set,
+    http: (changed: Partial<Settings['http']>) =>
+      set({ http: { ...fixture().settings.http, ...changed } }),
+    smtp: (changed: Partial<Settings['smtp']>) =>
+      set({ smtp: { ...fixture().settings.smtp, ...changed } }),
   }
 }
 
