@@ -2,13 +2,7 @@ import type { Command } from 'commander'
 import { parseHost } from '../../base/address.ts'
 import { Problem } from '../../base/problem.ts'
 import type { CommandContext } from '../../cli/context.ts'
-import {
-  CommandError,
-  type JsonOption,
-  listTable,
-  type Print,
-  printJson,
-} from '../../cli/output.ts'
+import { CommandError, type JsonOption, type Print, printJson, table } from '../../cli/output.ts'
 import type { MailStore } from '../../mail/store.ts'
 import { adminOwnDomainJson } from './admin.ts'
 import {
@@ -100,10 +94,10 @@ async function printOwnDomains(
   if (json) return printJson(domains.map(adminOwnDomainJson), print)
   if (domains.length === 0) return print('No key has a domain of its own yet.')
   const rows = domains.map(({ id, name, keyId, state, reason = '', taken, refused }) => {
-    return [id, name, keyId, state, String(taken), String(refused), reason]
+    return [`${id}\n${keyId}`, name, state, String(taken), String(refused), reason]
   })
-  const heading = ['ID', 'DOMAIN', 'KEY', 'STATE', 'TAKEN', 'REFUSED', 'REASON']
-  for (const line of listTable(heading, rows)) print(line)
+  const heading = ['ID, KEY', 'DOMAIN', 'STATE', 'TAKEN', 'REFUSED', 'REASON']
+  for (const line of table([heading, ...rows])) print(line)
 }
 
 /** What a key leaves behind when it is revoked, for the operator: lines, none if there is nothing. */
