@@ -169,8 +169,11 @@ function addressVersion(
   const shared = pool && newest !== null ? `a${base36(newest)}.${base36(count)}` : ''
   const session = mailbox === null ? '' : `s${base36(mailbox)}.${base36(version ?? 0)}`
   const catchAll = rest === null ? '' : `c${base36(rest)}.${base36(restVersion ?? 0)}`
-  return `${shared}${session}${catchAll}`
+  return `${session}${catchAll}${shared}`
 }
+
+/** Whether the version of an address is one with a mailbox of the key, not only with mail of the pool. */
+export const hasMailbox = (version: string) => /^[sc]/.test(version)
 
 function base36(value: number): string {
   return value.toString(36)

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startApp, WITHOUT_POLLING } from '../../../test/kit/app/app.ts'
 import { emailsOf, waitForLongPolls } from '../../../test/kit/http/api-client.ts'
-import { problemFault, request } from '../../../test/kit/http/http-client.ts'
+import { post, problemFault, request } from '../../../test/kit/http/http-client.ts'
 import {
   type AppWithKeys,
   openKeyRing,
@@ -68,6 +68,17 @@ describe('200', () => {
     await send(email, 'own')
     for (const response of await Promise.all(waiting)) {
       expect(emailsOf(response).map(({ subject }) => subject)).toStrictEqual(['own'])
+    }
+  })
+
+  test('a wait with to ends with the session of the address', async () => {
+    const { email, token } = await app.session({}, key.headers)
+    const waiting = [read(`wait=55&to=${email}`), read(`wait=55&to=${email}&from=a.test`)]
+    await waitForLongPolls(2, app)
+    await post(`${app.url}/api/delete-session`, { token })
+    for (const response of await Promise.all(waiting)) {
+      expect(emailsOf(response)).toStrictEqual([])
+      expect(response.headers.get('x-timed-out')).toBe(null)
     }
   })
 

@@ -23,6 +23,7 @@ import {
   sinceIdField,
   waitField,
 } from '../../mail/api/schemas.ts'
+import { hasMailbox } from '../../mail/key-mail-store.ts'
 import type { Caller } from '../authenticate-key.ts'
 import { withCharge } from '../charge.ts'
 import type { KeyRouteDeps } from '../deps.ts'
@@ -78,7 +79,7 @@ export const emailsRoute = route({
     'A key sees the mail of sessions created with it, which no other key sees, and the pool: mail to any address at a reader domain that never belonged to a session.',
     'Pool mail is shared by all key holders, like a public inbox: do not use it for anything confidential. The operator may restrict it to exact addresses or disable it.',
     'Each 200 is charged as one request, even if it is empty. Nothing else is charged: not a 304, an error, or a client that disconnects while waiting. The request is charged on disk before the mail is read, so that no key exceeds its plan; if the process or its store fails in between, requests in flight at that moment may be charged without a response.',
-    'With wait, the response is sent as soon as there is mail newer than since_id. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
+    'With wait, the response is sent as soon as there is mail newer than since_id; with to, also once the key no longer has a mailbox at that address. On timeout it is an empty list with the header X-Timed-Out: 1, which is charged; with If-None-Match it is a 304, which is free.',
     'from and subject select messages; limit applies to those selected, and with wait only a matching message ends the wait. A page examines at most 5,000 messages, so it may be empty and still have a Link to the next one, even after a wait that timed out. Such a response has no ETag, ignores If-None-Match and is always charged.',
     'q searches the same messages, at most 60 times a minute per key. A response that had no time to read all of them within 2 seconds has the header X-Incomplete: 1; search again.',
     'Every response to a valid key reports the remaining quota in RateLimit, RateLimit-Policy and X-RateLimit-*. Link points to the next page. Reading does not mark or delete mail.',
@@ -159,7 +160,7 @@ function tagged(etag: string | undefined): Record<string, string> {
   return etag === undefined ? {} : { etag }
 }
 
-/** With wait, returns once there is newer mail; with If-None-Match, after any change. */
+/** With wait, returns once there is newer mail, or the mailbox has ended; with If-None-Match, after any change. */
 async function visibleMail(
   { deps, request, caller, query }: EmailsRequest,
   key: ApiKey,
@@ -171,7 +172,10 @@ async function visibleMail(
   const { filter } = query
   const matchTest = filter && emailMatchTest(deps, query, filter, pageRequest(request, query))
   const given = filter ? undefined : request.headers['if-none-match']
+  const isEnded = ({ version: now }: Pick<KeyView, 'version'>) =>
+    query.to !== undefined && hasMailbox(version) && !hasMailbox(now)
   const isDone = async (view: Pick<KeyView, 'version' | 'newestId'>) => {
+    if (isEnded(view)) return true
     if (matchTest) return await matchTest.isFound(view)
     if (given === undefined) return (await view.newestId()) > query.sinceId
     return !matchesEtag(given, keyedEtag(query, view.version))
