@@ -92,6 +92,13 @@ export function isLoopback(ip: string): boolean {
   return LOOPBACK(ip)
 }
 
+const PRIVATE = ipRangeMatcher(PRIVATE_RANGES)
+
+/** Whether the address exists in private networks only. */
+export function isPrivateIp(ip: string): boolean {
+  return PRIVATE(ip)
+}
+
 /** The address to connect to for a service that listens on `host`. */
 export function localAddress(host: string): string {
   return ['', '::', '0.0.0.0'].includes(host) ? '127.0.0.1' : host

@@ -92,10 +92,12 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   {
     name: 'admin-token',
-    async run({ settings, localHttp, localUrl, httpGet }, _, signal) {
+    async run({ settings, localHttp, localUrl, httpGet, readMetric }, _, signal) {
       const isRunning = 'status' in (await localHttp())
       const metrics = isRunning ? await httpGet(`${localUrl}/metrics`, { signal }) : {}
-      return evaluateAdminToken(settings.adminToken, 'status' in metrics && metrics.status === 200)
+      const isOpen = 'status' in metrics && metrics.status === 200
+      const exposed = isRunning ? await readMetric('mayfly_admin_token_exposed_total') : 0
+      return evaluateAdminToken(settings.adminToken, isOpen, exposed)
     },
   },
   {

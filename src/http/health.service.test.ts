@@ -133,6 +133,7 @@ describe('/readyz', () => {
         sourceAddress: () => 'local',
         isTrustedProxy: () => false,
         secure: () => false,
+        isExposed: () => false,
         signal: () => AbortSignal.abort(),
         waitSignal: () => AbortSignal.abort(),
         throwIfClosed: () => {},

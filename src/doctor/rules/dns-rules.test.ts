@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { isPrivateIp } from '../../base/ip.ts'
 import { listedName, reverseName } from './dns-records.ts'
-import {
-  evaluateAddresses,
-  evaluateListing,
-  evaluateMx,
-  evaluatePtr,
-  isPrivateIp,
-} from './dns-rules.ts'
+import { evaluateAddresses, evaluateListing, evaluateMx, evaluatePtr } from './dns-rules.ts'
 import type { Lookup } from './result.ts'
 
 const found = <T = never>(...records: T[]): Lookup<T> => ({ records })

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
-import { ipRangeMatcher, isLoopback, PRIVATE_RANGES } from '../../base/ip.ts'
+import { isLoopback } from '../../base/ip.ts'
 import { addressRecord, mxRecord, ptrRecord } from './dns-records.ts'
 import { type Lookup, recordsOf } from './result.ts'
 
@@ -51,9 +51,6 @@ export function evaluateMx(
   const fix = `If ${other.exchange} is not one of your nodes, remove its record. Otherwise ignore this.`
   return warning(`${seen}: senders also try ${other.exchange}`, fix)
 }
-
-/** Addresses that exist in private networks only. */
-export const isPrivateIp = ipRangeMatcher(PRIVATE_RANGES)
 
 /** `own` are the addresses of this machine that others could reach; behind NAT none, or only those of IPv6. */
 export function evaluateAddresses(

@@ -111,6 +111,11 @@ describe('admin token', () => {
     test(`${token.length} characters, metrics ${open ? 'open' : 'closed'}: ${status}`, () =>
       expect(evaluateAdminToken(token, open).status).toBe(status))
   }
+
+  test('sent without TLS', () => {
+    const { status, fix } = evaluateAdminToken('x'.repeat(20), false, 1)
+    expect([status, fix]).toEqual(['warning', expect.stringMatching(/https.*another token/)])
+  })
 })
 
 describe('HTTP', () => {

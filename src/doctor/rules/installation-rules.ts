@@ -92,11 +92,13 @@ export function evaluateClock({ synchronized, offsetMs, reference }: ClockFacts)
 const NEW_TOKEN =
   'mayfly setup creates one; or: (umask 077; openssl rand -base64 32 > admin-token), and set MAYFLY_ADMIN_TOKEN_FILE to the path of that file, which the service must be able to read'
 
-/** `isOpen`: the running service gives metrics without it. */
-export function evaluateAdminToken(token: string, isOpen: boolean): CheckResult {
+/** `isOpen`: the running service gives metrics without it. `exposed`: how many requests had it without TLS. */
+export function evaluateAdminToken(token: string, isOpen: boolean, exposed = 0): CheckResult {
   const restart = `Restart it, so that it reads its settings: ${RESTART}`
   if (token === '') return warning('not set: /metrics and details of /readyz are public', NEW_TOKEN)
   if (isOpen) return failure('the service gives /metrics without the token', restart)
+  const encrypt = `Let monitors use https, or a private network, and set another token: ${NEW_TOKEN}`
+  if (exposed > 0) return warning('it was sent over the Internet without TLS', encrypt)
   if (token.length >= MIN_TOKEN_LENGTH) return ok('set')
   return warning(`only ${token.length} characters: it could be guessed`, NEW_TOKEN)
 }

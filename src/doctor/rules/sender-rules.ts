@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseAddress } from '../../base/address.ts'
 import { type CheckResult, failure, ok, skipped, warning } from '../../base/check-result.ts'
 import type { Fault } from '../../base/fault.ts'
-import { ipRangeMatcher, isIpRange } from '../../base/ip.ts'
+import { ipRangeMatcher, isIpRange, isPrivateIp } from '../../base/ip.ts'
 import {
   dmarcRecord,
   isLastTerm,
@@ -11,7 +11,7 @@ import {
   permissionRecord,
   spfRecord,
 } from './dns-records.ts'
-import { isPrivateIp, tagsOf } from './dns-rules.ts'
+import { tagsOf } from './dns-rules.ts'
 import { type Lookup, recordsOf } from './result.ts'
 
 // SPF and DMARC: who may send in the name of a domain.

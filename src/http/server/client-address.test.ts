@@ -120,6 +120,24 @@ test('a local proxy is detected per request, even on a shared connection', () =>
   expect(find(request)).toBeUndefined()
 })
 
+describe('a request is exposed', () => {
+  const { isExposed } = open({ trustProxy: ['198.51.100.9'] })
+  for (const [name, peer, expected] of [
+    ['if it comes from the Internet', '203.0.113.9', true],
+    ['if it comes from the Internet over IPv6', '2600::1', true],
+    ['not from this machine', '::ffff:127.0.0.1', false],
+    ['not from a private network', '10.1.2.3', false],
+    ['not from a trusted proxy', '198.51.100.9', false],
+  ] as const) {
+    test(name, () => expect(isExposed(from(peer))).toBe(expected))
+  }
+
+  test('not with TLS', () => {
+    const encrypted = { socket: { remoteAddress: '203.0.113.9', encrypted: true }, headers: {} }
+    expect(isExposed(encrypted as unknown as IncomingMessage)).toBe(false)
+  })
+})
+
 describe('an untrusted proxy', () => {
   const recordWarnings = () => {
     const lines: string[] = []

@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ipRangeMatcher, isLoopback, plainIp, rateLimitNetwork } from '../../base/ip.ts'
+import {
+  ipRangeMatcher,
+  isLoopback,
+  isPrivateIp,
+  plainIp,
+  rateLimitNetwork,
+} from '../../base/ip.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { HttpRequest } from './request.ts'
 
@@ -16,6 +22,8 @@ export interface ClientAddresses {
   isSecure(request: IncomingMessage): boolean
   /** Whether it uses https at a trusted proxy. */
   isSecureAtProxy(request: IncomingMessage): boolean
+  /** Whether others could read it on its way: it came from the Internet without TLS. What a trusted proxy forwards is not known. */
+  isExposed(request: IncomingMessage): boolean
 }
 
 interface ProxyConfig {
@@ -74,6 +82,10 @@ export function clientAddresses(config: ProxyConfig): ClientAddresses {
     isSecure: (request) =>
       baseUrl.startsWith('https:') || 'encrypted' in request.socket || isSecureAtProxy(request),
     isSecureAtProxy,
+    isExposed({ socket }) {
+      const peer = peerOf(socket)
+      return !('encrypted' in socket) && !trusts(peer) && !isPrivateIp(peer)
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '../../base/problem.ts'
 import type { ServerDeps } from './deps.ts'
-import { tokenRefusals } from './metrics.ts'
+import { countExposedToken, tokenRefusals } from './metrics.ts'
 import { limitAttempts, takeRate, takeTurn } from './rates.ts'
 import type { HttpRequest } from './request.ts'
 
@@ -100,6 +100,7 @@ export async function hasAdminToken(deps: OperatorDeps, request: HttpRequest): P
       ? await limitAttempts(deps, 'wrongAdminToken', client, isRight)
       : isRight()
     if (!hasToken) tokenRefusals.add('wrong')
+    else if (request.isExposed()) countExposedToken()
     return hasToken
   } catch (error) {
     if (isRateLimited(error)) {

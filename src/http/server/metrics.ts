@@ -7,6 +7,21 @@ export const tokenRefusals = counter(
   ['wrong', 'rate_limited'],
 )
 
+let exposedTokens = 0
+
+/** The admin token, which others may have read. */
+export function countExposedToken(): void {
+  exposedTokens += 1
+}
+
+registerMetric(() => ({
+  name: 'mayfly_admin_token_exposed_total',
+  help: 'Requests with the admin token that came from the Internet without TLS',
+  type: 'counter',
+  aggregator: 'sum',
+  values: [{ labels: {}, value: exposedTokens }],
+}))
+
 /** By route, then status class. */
 const responseCounts = new Map<string, number[]>()
 

@@ -155,6 +155,7 @@ function routeRequest(
     sourceAddress: () => context.sourceAddressOf(raw),
     isTrustedProxy: () => context.isTrustedProxy(raw),
     secure: () => context.isSecure(raw),
+    isExposed: () => context.isExposed(raw),
     signal: () => disconnectSignal(response),
     waitSignal() {
       timer.onWait()

@@ -13,6 +13,8 @@ export interface HttpRequest {
   isTrustedProxy(): boolean
   /** Whether the client uses https, here or at a trusted proxy. */
   secure(): boolean
+  /** Whether it came from the Internet without TLS. */
+  isExposed(): boolean
   /** Aborted when the client disconnects; not at shutdown. */
   signal(): AbortSignal
   /** For long polls and streams: aborted when the client disconnects, and at shutdown. */
