@@ -6,8 +6,8 @@ import { PAYLOADS } from '../kit/page/hostile-html.ts'
 import { HOSTILE_MAILS, hostileMail, htmlMail } from '../kit/page/hostile-mails.ts'
 import { openMailbox } from '../kit/page/inbox.ts'
 import { renderWithLayers } from '../kit/page/layers.ts'
+import { openAllScript, sendAll } from '../kit/page/open-all.ts'
 import { sharedPageApp } from '../kit/page/pages.ts'
-import { connectSmtp } from '../kit/smtp/smtp-client.ts'
 
 // hostile-layers.test.ts displays every payload. In the inbox the long tests open all of them; otherwise some of each family.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
@@ -18,9 +18,6 @@ const mails = [
   ...payloads.map((payload, at) => htmlMail(payload, at)),
   ...names.map((name, at) => hostileMail(name, payloads.length + at)),
 ]
-
-// Text is escaped whatever it contains, so some payloads are enough.
-const TEXT_STEP = LONG ? 1 : 2
 
 let canary: Canary
 let app: App
@@ -97,69 +94,12 @@ async function openAll({ first, some }: { first: number; some: string[] }): Prom
   const watched = await canary.watch(context, app.url)
   const { page } = watched
   const session = await app.session()
-  await sendAll(session.email, some)
+  await sendAll(app, session.email, some)
   await openMailbox(page, app, session)
   await page.locator('.mail-open').first().waitFor()
-  const opened = await page.evaluate(`(${OPEN_ALL})(${first}, ${some.length})`)
+  const opened = await page.evaluate(openAllScript(first, some.length, payloads.length))
   expect(opened).toBe(some.length)
   expect(new URL(page.url()).pathname).toBe('/')
   await context.close()
   return watched
 }
-
-async function sendAll(to: string, some: string[]): Promise<void> {
-  const BATCH = 100
-  for (let start = 0; start < some.length; start += BATCH) {
-    const client = await connectSmtp(app.smtpPort)
-    for (const raw of some.slice(start, start + BATCH)) {
-      const { code } = await client.send({ to: [to], raw })
-      expect(code).toBe(250)
-    }
-    client.close()
-  }
-}
-
-// From the newest to the oldest, with one key. Each is viewed as a message, some payloads also as text, and other mails
-// also by their headers and source; frames have loaded and been painted before the next one.
-const OPEN_ALL = `async (first, count) => {
-  const loaded = new WeakSet()
-  document.addEventListener('load', ({ target }) => loaded.add(target), true)
-  document.querySelector('.mail-open').click()
-  const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
-  const until = async (what) => {
-    for (;;) {
-      const found = what()
-      if (found) return found
-      await new Promise(requestAnimationFrame)
-    }
-  }
-  const article = (number) => {
-    const found = document.querySelector('article.reader[aria-busy=false]')
-    const [, subject] = /^Letter (\\d+)/.exec(found?.querySelector('h2').textContent ?? '') ?? []
-    return Number(subject) === number ? found : undefined
-  }
-  const shown = (found) => {
-    const tab = found.querySelector('[role=tab][aria-selected=true]')
-    if (tab?.dataset.name !== 'html') return tab
-    const frame = found.querySelector('.mail-frame')
-    return frame && loaded.has(frame)
-  }
-  const others = (number, isHtml) => {
-    if (!isHtml) return ['headers', 'raw']
-    if (number >= ${payloads.length}) return ['text', 'headers', 'raw']
-    return number % ${TEXT_STEP} === 0 ? ['text'] : []
-  }
-  for (let number = first + count - 1; number >= first; number -= 1) {
-    const found = await until(() => article(number))
-    await until(() => shown(found))
-    await painted()
-    const isHtml = found.querySelector('[role=tab]').dataset.name === 'html'
-    for (const name of others(number, isHtml)) {
-      found.querySelector('[data-name=' + name + ']').click()
-      await until(() => found.querySelector('.mail-text, .mail-headers, .mail-raw, .tab-view .soft'))
-      await painted()
-    }
-    if (number > first) found.querySelector('[aria-label="Older message"]').click()
-  }
-  return count
-}`
