@@ -57,12 +57,16 @@ const ON_POSTGRES = [
 ]
 
 /** Only in `npm run test:long`. */
-const LONG_ONLY = existing('test', [
-  ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
-  ...['nodes-leases', 'nodes-replica'],
-  ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
-  'release',
-])
+const LONG_ONLY = [
+  ...existing('test', [
+    ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
+    ...['nodes-leases', 'nodes-replica'],
+    ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
+    'release',
+  ]),
+  // The flows that the other engines run: the rest of test/page has more of them.
+  ...existing('test/page', ['chromium']),
+]
 
 /** A file that was renamed must not drop out unnoticed. */
 function existing(folder: string, names: readonly string[], ending = '.test.ts'): string[] {

@@ -1,4 +1,4 @@
-import { withCanary } from './canary.ts'
+import { logged, withCanary } from './canary.ts'
 
 // Hostile content in all other parts of a mail that the page displays.
 const RUNS = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
@@ -79,7 +79,7 @@ export const HOSTILE_MAILS: Record<string, MailParts> = {
 }
 
 /** The raw mail. */
-export function hostileMail(name: string, number: number): string {
+export function hostileMail(name: string, number: number, canary = logged): string {
   const {
     subject = '',
     from = 'Eve <eve@evil.test>',
@@ -97,11 +97,12 @@ export function hostileMail(name: string, number: number): string {
     body,
     '',
   ]
-  return withCanary(lines.join('\r\n'), number)
+  return withCanary(lines.join('\r\n'), number, canary)
 }
 
 /** A mail with HTML only. */
-export function htmlMail(payload: string, number: number): string {
+export function htmlMail(payload: string, number: number, canary = logged): string {
+  const html = withCanary(payload, number, canary)
   return [
     'From: Eve <eve@evil.test>',
     `Subject: Letter ${number}`,
@@ -109,7 +110,7 @@ export function htmlMail(payload: string, number: number): string {
     'Content-Type: text/html; charset=utf-8',
     'Content-Transfer-Encoding: base64',
     '',
-    Buffer.from(withCanary(payload, number)).toString('base64').replace(/.{76}/g, '$&\r\n'),
+    Buffer.from(html).toString('base64').replace(/.{76}/g, '$&\r\n'),
     '',
   ].join('\r\n')
 }

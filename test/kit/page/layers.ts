@@ -19,7 +19,7 @@ export async function renderWithLayers(
   layers: Layers,
   payloads: readonly string[],
 ): Promise<Observed> {
-  const server = await servePage(layers.policy)
+  const server = await serveLayers(layers.policy)
   const context = await browser.newContext()
   try {
     const watched = await watch(context, server.url)
@@ -55,7 +55,7 @@ interface SanitiseOptions {
 
 /** The sanitizer in a real browser: returns the sanitized mail and the number of remote images. */
 export async function openSanitiser(browser: Browser) {
-  const server = await servePage(undefined)
+  const server = await serveLayers(undefined)
   const page = await browser.newPage()
   await page.goto(`${server.url}/`)
   return {
@@ -74,7 +74,8 @@ interface Sanitised {
   remoteImages: number
 }
 
-async function servePage(policy: string | undefined) {
+/** A page with the sanitizer and the frames of the reader, without the rest. */
+export async function serveLayers(policy: string | undefined) {
   const script = await layerScript()
   const server = createServer(({ url }, response) => {
     if (policy) response.setHeader('content-security-policy', policy)

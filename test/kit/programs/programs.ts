@@ -13,6 +13,11 @@ export const PROGRAMS = {
   mypy: ['mypy', 'checks the types of the Python client'],
   pip3: ['python3-pip', 'installs the Python client'],
   'chromium-headless-shell': ['chromium-headless-shell', 'opens the pages'],
+  'firefox-esr': ['firefox-esr', 'opens the pages'],
+  WebKitWebDriver: ['webkit2gtk-driver', 'drives WebKit'],
+  MiniBrowser: ['libwebkit2gtk-4.1-0', 'opens the pages in WebKit'],
+  Xvfb: ['xvfb', 'a display for that'],
+  pdftotext: ['poppler-utils', 'reads what a browser prints'],
   postgres: ['postgresql', 'the second store engine'],
   'redis-server': ['redis-server', 'notifications and rate limits across nodes'],
   pgbouncer: ['pgbouncer', 'a connection pooler in front of PostgreSQL'],
@@ -39,6 +44,8 @@ const FOLDERS = [
   '/usr/sbin',
   '/usr/lib/postgresql/17/bin',
   '/usr/lib/postgresql/15/bin',
+  '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1',
+  '/usr/lib/aarch64-linux-gnu/webkit2gtk-4.1',
 ]
 
 /** The path of a program. Test files that need a missing program are left out, see left-out.ts. */

@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { program } from '../../programs/programs.ts'
+import { freePort, startServer } from '../../programs/server-process.ts'
+import { tempFolder } from '../../store/stores.ts'
+import { type Bidi, connectBidi } from './bidi.ts'
+import { type Driver, type Seen, type StartEngine, WINDOW } from './driver.ts'
+import { keyActions } from './keys.ts'
+
+export const startFirefox: StartEngine = async (proxyPort, seen) => {
+  const port = await freePort()
+  const profile = tempFolder()
+  writeFileSync(join(profile.path, 'user.js'), preferences(proxyPort))
+  const args = ['--headless', '--no-remote', '--profile', profile.path]
+  const browser = await startServer({
+    command: [program('firefox-esr'), ...args, '--remote-debugging-port', String(port)],
+    folder: profile.path,
+    ready: /WebDriver BiDi listening on/,
+  })
+  const bidi = await connectBidi(`ws://127.0.0.1:${port}/session`, (method, params) =>
+    record(seen, method, params),
+  )
+  await bidi.send('session.new', {
+    capabilities: { alwaysMatch: { unhandledPromptBehavior: { default: 'dismiss' } } },
+  })
+  await bidi.send('session.subscribe', {
+    events: ['log.entryAdded', 'browsingContext.userPromptOpened'],
+  })
+  return {
+    open: () => openTab(bidi),
+    async close() {
+      const ended = new Promise((resolve) => browser.once('exit', resolve))
+      await bidi.send('browser.close').catch(() => browser.kill('SIGKILL'))
+      await ended
+      profile.remove()
+    },
+  }
+}
+
+/** The remote agent itself switches off most of what a browser loads in the background. */
+function preferences(proxyPort: number): string {
+  const values = {
+    'network.proxy.type': 1,
+    'network.proxy.http': '127.0.0.1',
+    'network.proxy.http_port': proxyPort,
+    'network.proxy.ssl': '127.0.0.1',
+    'network.proxy.ssl_port': proxyPort,
+    'ui.prefersReducedMotion': 1,
+  }
+  const lines = Object.entries(values).map(
+    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+  )
+  return lines.join('')
+}
+
+function record(seen: Seen, method: string, params: Record<string, unknown>): void {
+  const { type, level, text, message } = params
+  if (method === 'browsingContext.userPromptOpened') seen.dialogs.push(String(message))
+  if (type === 'javascript' && level === 'error') seen.errors.push(String(text))
+}
+
+async function openTab(bidi: Bidi): Promise<Driver> {
+  const { userContext } = await bidi.send('browser.createUserContext')
+  const { context } = await bidi.send('browsingContext.create', { type: 'tab', userContext })
+  await bidi.send('browsingContext.setViewport', { context, viewport: WINDOW })
+  const perform = (actions: object) =>
+    bidi.send('input.performActions', { context, actions: [actions] })
+  return {
+    async goto(url) {
+      await bidi.send('browsingContext.navigate', { context, url, wait: 'complete' })
+    },
+    evaluate: (expression) => evaluate(bidi, { context }, expression),
+    async click(expression) {
+      const found = `(() => {
+        const found = ${expression}
+        found.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
+        return found
+      })()`
+      const { sharedId } = (await call(bidi, { context }, found)) as { sharedId: string }
+      const origin = { type: 'element', element: { sharedId } }
+      const actions = [
+        { type: 'pointerMove', x: 0, y: 0, origin },
+        { type: 'pointerDown', button: 0 },
+        { type: 'pointerUp', button: 0 },
+      ]
+      await perform({ type: 'pointer', id: 'mouse', actions })
+    },
+    press: async (keys) => void (await perform(keyActions(keys))),
+    async frameText(selector) {
+      const found = `document.querySelector(${JSON.stringify(selector)}).contentWindow`
+      const { value } = (await call(bidi, { context }, found)) as { value: { context: string } }
+      // Not as a script of the frame, which has none.
+      const inFrame = { context: value.context, sandbox: 'reading' }
+      return String(await evaluate(bidi, inFrame, 'document.body?.innerText'))
+    },
+    pdf: async () => bytesOf(await bidi.send('browsingContext.print', { context })),
+    screenshot: async () =>
+      bytesOf(await bidi.send('browsingContext.captureScreenshot', { context })),
+    close: async () => void (await bidi.send('browser.removeUserContext', { userContext })),
+  }
+}
+
+const bytesOf = ({ data }: Record<string, unknown>) => Buffer.from(String(data), 'base64')
+
+async function evaluate(bidi: Bidi, target: object, expression: string): Promise<unknown> {
+  const asText = `(async () => JSON.stringify(await (${expression})) ?? 'null')()`
+  const { value } = (await call(bidi, target, asText)) as { value: string }
+  return JSON.parse(value)
+}
+
+async function call(bidi: Bidi, target: object, expression: string): Promise<unknown> {
+  const { type, result, exceptionDetails } = await bidi.send('script.evaluate', {
+    expression,
+    target,
+    awaitPromise: true,
+    userActivation: true,
+  })
+  if (type === 'success') return result
+  throw new Error(`${JSON.stringify(exceptionDetails)} in ${expression}`)
+}
