@@ -111,7 +111,7 @@ export const searchField = Type.Optional(
     minLength: SEARCH_CHARACTERS.min,
     maxLength: SEARCH_CHARACTERS.max,
     description:
-      'Only messages with this text in the sender, the subject or the first 100,000 characters of the text, ignoring case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
+      'Only messages with this text in the sender, the subject or the first 100,000 characters of the text or of what the HTML displays, ignoring case; 2 to 100 characters. Cannot be combined with wait. At most 60 searches a minute.',
   }),
 )
 

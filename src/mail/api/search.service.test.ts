@@ -33,6 +33,7 @@ async function sessionWithMail() {
     'From: Ann Müller <ann@shop.test>\r\nSubject: One\r\n\r\nThe invoice is attached.',
     'From: bob@other.test\r\nSubject: Two\r\nContent-Type: text/html\r\n\r\n<p>Your <b>INV</b>OICE</p><style>hidden</style>',
     'From: eve@other.test\r\nSubject: Three invoices\r\n\r\nYour code is 482913.',
+    'From: news@weekly.test\r\nSubject: Four\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nSee our page.\r\n--b\r\nContent-Type: text/html\r\n\r\n<style>.hid{}</style><h1>Three <b>rec</b>ipes</h1><p>for&nbsp;autumn\r\nevenings</p>\r\n--b--',
   ]) {
     await server.mail(session.email, `${mail}\r\n`)
   }
@@ -46,6 +47,9 @@ describe('200', () => {
     [{ q: '@other.test' }, ['Three invoices', 'Two']],
     [{ q: 'attached' }, ['One']],
     [{ q: 'hidden' }, []],
+    [{ q: 'see our page' }, ['Four']],
+    [{ q: 'recipes for Autumn evenings' }, ['Four']],
+    [{ q: '.hid' }, []],
     [{ q: 'invoice', limit: '1' }, ['Three invoices']],
     [{ q: 'invoice', from: 'other.test' }, ['Three invoices', 'Two']],
     [{ q: 'invoice', has_code: '1' }, ['Three invoices']],

@@ -1,5 +1,7 @@
 import { withTimeout } from '../../base/jobs/repeat.ts'
 import { Problem } from '../../base/problem.ts'
+import { htmlWords } from '../../mime/html-words.ts'
+import type { Mail } from '../../shared/mail.ts'
 import type { MailDeps } from '../deps.ts'
 import { isLarge } from '../read/large-reads.ts'
 import type { StepRequest } from '../read/step-scheduler.ts'
@@ -8,6 +10,7 @@ import {
   isInSummary,
   type MailFilter,
   matchesFilter,
+  SEARCHED_CHARACTERS,
   type SearchText,
   searchSteps,
 } from '../rules/filter.ts'
@@ -170,7 +173,7 @@ async function searchText(
   // Deleted, or moved to another partition.
   if (!mail) return
   const found = { ...message, ...scanResult(mail) }
-  const isMatch = await steps.run(reader, matchSteps(search, filter, found, mail.text ?? ''))
+  const isMatch = await steps.run(reader, matchSteps(search, filter, found, mail))
   if (isMatch !== undefined) results.unread.delete(message)
   if (isMatch) results.hits.set(id, found)
 }
@@ -180,8 +183,15 @@ function* matchSteps(
   search: SearchText,
   filter: MailFilter | undefined,
   message: MessageSummary,
-  text: string,
+  { text, html }: Mail,
 ): Generator<void, boolean | undefined> {
   if (filter && !matchesFilter(filter, message)) return false
-  return isInSummary(search, message) || (yield* searchSteps(search, text))
+  if (isInSummary(search, message)) return true
+  const inText = yield* searchSteps(search, text ?? '')
+  if (inText || html === null) return inText
+  // The text part of a newsletter may be a single sentence.
+  const words = yield* htmlWords(html, SEARCHED_CHARACTERS + 1)
+  const inHtml = yield* searchSteps(search, words)
+  if (inHtml) return true
+  return inText === undefined ? undefined : inHtml
 }

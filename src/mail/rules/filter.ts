@@ -134,7 +134,7 @@ export function isInSummary(
   return [senderName, senderEmail, subject].some((text) => foldCase(text).includes(search))
 }
 
-const SEARCHED_CHARACTERS = 100_000
+export const SEARCHED_CHARACTERS = 100_000
 
 /** Searches a text in steps. Returns undefined if the text is not in the part that is searched, and there is more. */
 export function* searchSteps(
