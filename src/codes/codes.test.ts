@@ -44,6 +44,7 @@ describe('a code is returned as it is typed', () => {
     ['letters alone', 'Your code:\n\nKXWPTM', 'KXWPTM', 'letters_and_digits'],
     ['between stars', 'Your code is *482913*', '482913', 'digits'],
     ['before a comma and a number', '您的验证码为482913,5分钟内有效', '482913', 'digits'],
+    ['after a blank, too', '您的验证码是 902817,5分钟内有效', '902817', 'digits'],
     ['after a round amount', 'Enter the code to send 12500 to Ann, 482913.', '482913', 'digits'],
     ['above another digit', 'Your code:\n4 8 2 9 1 3\n5 minutes left', '482913', 'digits'],
     ['Vietnamese without marks', 'Ma moi cua ban: 482913', '482913', 'digits'],
