@@ -4,7 +4,12 @@ import type { Part } from './parts.ts'
 export interface Body {
   texts: Part[]
   htmls: Part[]
-  attachments: { part: Part; related: boolean }[]
+  attachments: {
+    part: Part
+    related: boolean
+    /** Another form of the text, as the calendar of an invitation. */
+    alternative: boolean
+  }[]
 }
 
 /** As RFC 8621 4.1.4, except that every image is an attachment. */
@@ -41,7 +46,9 @@ interface PartContext {
 function sortPart(body: Body, part: Part, context: PartContext): void {
   if (part.children.length > 0) sortMultipart(body, part, context)
   else if (!isBodyPart(part, context)) {
-    body.attachments.push({ part, related: context.parent === 'related' })
+    const { parent } = context
+    const alternative = parent === 'alternative' && part.filename === ''
+    body.attachments.push({ part, related: parent === 'related', alternative })
   } else {
     const isHtml = part.type === 'text/html'
     const direct = context.parent === 'alternative'

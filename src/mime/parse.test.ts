@@ -95,7 +95,10 @@ describe('sample mails:', () => {
   test('the calendar of an invitation is an attachment', () => {
     const { text, attachments } = parseMail(fixture('calendar-invite'))
     expect(text).toBe('You have been invited.\n\nStand-up\nMonday, 9 March 2026, 09:00\n')
-    expect(attachments.map(({ filename }) => filename)).toEqual(['attachment-1.ics', 'invite.ics'])
+    expect(attachments.map(({ filename, inline }) => [filename, inline])).toEqual([
+      ['attachment-1.ics', true],
+      ['invite.ics', false],
+    ])
   })
 
   test('mail without a header is all body', () =>

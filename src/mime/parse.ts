@@ -61,7 +61,7 @@ export function parseMail(raw: Uint8Array): Mail {
 }
 
 function describeAttachment(
-  { part, related }: Body['attachments'][number],
+  { part, related, alternative }: Body['attachments'][number],
   index: number,
   raw: Uint8Array,
 ): AttachmentInfo {
@@ -74,7 +74,7 @@ function describeAttachment(
     contentType: part.type,
     size: decodeTransfer(body, encoding).length,
     contentId: contentId || null,
-    inline: part.disposition === 'inline' || (related && contentId !== ''),
+    inline: part.disposition === 'inline' || (related && contentId !== '') || alternative,
     position: { start, end: start + body.length, encoding },
   }
 }

@@ -32,7 +32,21 @@ interface Disposition {
   contentType: string
 }
 
-/** An image that the HTML displays. It does not count as an attachment. */
+/** What a person calls attachments: not images that the HTML displays, nor an invitation that is also attached as a file. */
+export function regularAttachments<Part extends Disposition>(parts: readonly Part[]): Part[] {
+  const isFile = (part: Part) => isCalendar(part) && !part.inline
+  const hasFile = parts.some(isFile)
+  return parts.filter((part) => {
+    if (isCalendar(part)) return isFile(part) || !hasFile
+    return !isInlineImage(part)
+  })
+}
+
+export function isCalendar({ contentType }: Pick<Disposition, 'contentType'>): boolean {
+  return /^(?:text\/calendar|application\/ics)\b/i.test(contentType)
+}
+
+/** An image that the HTML displays. */
 export function isInlineImage({ inline, contentId, contentType }: Disposition): boolean {
   return inline && contentId !== null && /^image\/(?!svg)/.test(contentType)
 }

@@ -1,6 +1,6 @@
 import type { Address } from '../../base/address.ts'
 import { previewOf } from '../../base/text.ts'
-import { isInlineImage } from '../../shared/attachment.ts'
+import { regularAttachments } from '../../shared/attachment.ts'
 import { type Envelope, type HeaderSummary, isActionLink, type Mail } from '../../shared/mail.ts'
 
 export interface MessageSummary extends HeaderSummary {
@@ -29,7 +29,7 @@ export function scanResult({ codes, text, attachments, links }: Mail): ScanResul
   return {
     code: codes[0]?.value ?? '',
     preview: previewOf(text ?? ''),
-    attachments: attachments.filter((one) => !isInlineImage(one)).length,
+    attachments: regularAttachments(attachments).length,
     links: links.filter(isActionLink).length,
   }
 }
