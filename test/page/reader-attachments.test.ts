@@ -90,7 +90,7 @@ test('attachments that may be harmful are marked; all are named by their type, s
   await page.getByText('PDF · 70 kB').waitFor()
   const picture = item(page, 'a.png').locator('img')
   await picture.waitFor()
-  expect((await picture.getAttribute('src')) ?? '').toMatch(/^data:image\/png;base64,/)
+  expect((await picture.getAttribute('src')) ?? '').toMatch(/^blob:/)
   await item(page, 'fake.png').locator('img').waitFor({ state: 'detached' })
   const names: string[] = []
   page.on('download', (download) => names.push(download.suggestedFilename()))
@@ -99,4 +99,49 @@ test('attachments that may be harmful are marked; all are named by their type, s
     () => expect(names.sort()).toStrictEqual(['a.png', 'fake.png', 'terms.pdf']),
     60_000,
   )
+})
+
+test('attachments are also below the message: images small, and enlarged by a click; what may be harmful is saved only from the list', async () => {
+  const page = await visit('/')
+  await waitForInbox(page)
+  const files = [
+    { name: 'sea.png', type: 'image/png', bytes: png(600, 300, [0, 90, 160]) },
+    { name: 'terms.pdf', type: 'application/pdf', bytes },
+    { name: 'invoice.pdf.exe', type: 'application/octet-stream', bytes },
+  ]
+  await read(page, mailWithFiles('<p>Hi.</p>', files, { subject: 'Strip' }), 'Strip')
+  const strip = page.getByRole('list', { name: '3 attachments' })
+  const entry = (name: string) => strip.getByRole('listitem').filter({ hasText: name })
+  await strip.getByRole('button', { name: 'Enlarge sea.png' }).click()
+  const large = page.getByRole('dialog', { name: 'sea.png' }).locator('img')
+  await large.waitFor()
+  const box = await large.boundingBox()
+  expect([box?.width, box?.height]).toStrictEqual([600, 300])
+  const got = await saved(page, page.getByRole('dialog').getByRole('button', { name: /^Save/ }))
+  expect(got.bytes.equals(files[0]?.bytes ?? Buffer.alloc(0))).toBeTruthy()
+  await page.keyboard.press('Escape')
+  await large.waitFor({ state: 'detached' })
+  expect((await saved(page, entry('terms.pdf').getByRole('button'))).name).toBe('terms.pdf')
+  await entry('invoice.pdf.exe').getByRole('button').click()
+  await page.getByText('The last one counts: .exe').waitFor()
+  expect(await strip.count()).toBe(0)
+})
+
+test('an invitation is one attachment, with a card that says when and where', async () => {
+  const page = await visit('/', { timezoneId: 'Europe/Berlin' })
+  await waitForInbox(page)
+  const invitation = readFileSync(
+    new URL('../../src/mime/fixtures/calendar-invite.eml', import.meta.url),
+    'utf8',
+  )
+  await read(page, invitation.replace('SUMMARY', 'LOCATION:Room 1\nSUMMARY'), 'Invitation')
+  const card = page.getByRole('region', { name: 'Invitation' })
+  expect(await card.locator('.event-title').innerText()).toBe('Stand-up')
+  const facts = await card.locator('dd').allInnerTexts()
+  expect(facts).toStrictEqual(['Mon, March 9, 2026 at 10:00 AM GMT+1', 'Room 1'])
+  const file = await saved(page, card.getByRole('button', { name: /^Save .ics/ }))
+  expect(file.name).toMatch(/\.ics$/)
+  expect(file.bytes.toString()).toContain('BEGIN:VEVENT')
+  await tab(page, '1 attachment').waitFor()
+  await page.locator('.mail-files').getByText('1 attachment').waitFor({ state: 'attached' })
 })

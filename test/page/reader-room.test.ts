@@ -145,6 +145,61 @@ describe('an opened newsletter', () => {
   })
 })
 
+test('on narrow screens neither the badge of the sender nor the subject is cut off by what is beside it', async () => {
+  const page = await openInbox({ viewport: { width: 820, height: 1180 } })
+  await read(page, newsletterMail(), 'Trains')
+  const subject = page.locator('.reader-title h2')
+  expect(await subject.evaluate((h2) => h2.scrollHeight <= h2.clientHeight + 1)).toBe(true)
+  const { width = 0 } = (await subject.boundingBox()) ?? {}
+  expect(width, `${width} px for the subject`).toBeGreaterThan(400)
+  await page.getByRole('button', { name: 'More' }).last().click()
+  await page.getByRole('button', { name: 'Phone width' }).waitFor()
+  await page.keyboard.press('Escape')
+
+  await page.setViewportSize({ width: 320, height: 640 })
+  const places = (await page.evaluate(`(() => {
+    const badge = document.querySelector('.reader-from .badge')
+    // The longest that most mails have.
+    badge.firstChild.data = 'Unverified sender'
+    const text = document.createRange()
+    text.setStart(badge.firstChild, 0)
+    text.setEnd(badge.firstChild, 1)
+    return {
+      subject: document.querySelector('.reader-title h2 bdi').getBoundingClientRect().bottom,
+      badge: badge.getBoundingClientRect().top,
+      start: badge.getBoundingClientRect().left,
+      letter: text.getBoundingClientRect().left,
+    }
+  })()`)) as Record<'subject' | 'badge' | 'start' | 'letter', number>
+  expect(places.badge).toBeGreaterThanOrEqual(places.subject + 1)
+  expect(places.letter).toBeGreaterThan(places.start)
+})
+
+test('the text in place of a blocked image is not stretched, however large the image is displayed', async () => {
+  const page = await openInbox()
+  const image = (style: string) =>
+    `<img src="https://img.test/${style.length}.png" width="200" height="40" alt="Harbour" style="display:block;${style}">`
+  const html = image('') + image('width:400px;height:160px') + image('width:380px;height:auto')
+  await read(page, htmlMail(html, { subject: 'Blocked' }), 'Blocked')
+  const images = page.frameLocator('.mail-frame').locator('img')
+  await images.nth(2).waitFor()
+  const pictures: string[] = []
+  const sizes: (number | undefined)[][] = []
+  for (let at = 0; at < 3; at += 1) {
+    const box = await images.nth(at).boundingBox()
+    sizes.push([box?.width, box?.height])
+    // The first letters.
+    const clip = { x: (box?.x ?? 0) + 4, y: (box?.y ?? 0) + 4, width: 60, height: 24 }
+    pictures.push((await page.screenshot({ clip })).toString('base64'))
+  }
+  expect(sizes).toStrictEqual([
+    [200, 40],
+    [400, 160],
+    [380, 76],
+  ])
+  expect(new Set(pictures).size).toBe(1)
+})
+
 /** Run in the page: what is printed, instead of a dialog. */
 const RECORD_PRINT = `
   printed = []
@@ -155,7 +210,7 @@ const RECORD_PRINT = `
   }, true)
 `
 
-test('the message alone is printed, HTML or text, by our button, by the keys, and by the menu of the browser', async () => {
+test('the whole message alone is printed, HTML or text, by our button, by the keys, and by the menu of the browser', async () => {
   const page = await openInbox()
   await page.evaluate(RECORD_PRINT)
   for (const [subject, raw, body] of [
@@ -185,11 +240,19 @@ test('the message alone is printed, HTML or text, by our button, by the keys, an
     }
   }
 
+  // The browser's own printing, as by its menu or by keys pressed inside the mail.
+  const lines = Array.from({ length: 200 }, (_, at) => `<p>Line ${at + 1}</p>`).join('')
+  await read(page, htmlMail(lines, { subject: 'Long' }), 'Long')
+  await page.locator('.print-copy.ready').waitFor({ state: 'attached' })
+  const pages = (await page.pdf()).toString('latin1').match(/\/Type\s*\/Page\b/g)?.length ?? 0
+  expect(pages, 'more than fits one page').toBeGreaterThanOrEqual(6)
+
+  await read(page, textMail('All is well.', { subject: 'Last' }), 'Last')
   await page.emulateMedia({ media: 'print' })
   for (const part of ['.top', '.address', '.list', '.tabs', '.settings']) {
     expect(await page.locator(part).isVisible(), part).toBe(false)
   }
   expect(await page.locator('.mail-text').isVisible()).toBe(true)
-  expect(await page.getByRole('heading', { name: 'Note' }).isVisible()).toBe(true)
+  expect(await page.getByRole('heading', { name: 'Last' }).isVisible()).toBe(true)
   await page.emulateMedia({ media: 'screen' })
 })

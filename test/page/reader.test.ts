@@ -75,7 +75,7 @@ test('the header of a message shows sender, recipient, subject, time and Reply-T
 
 describe('the message', () => {
   test('is displayed with its layout, images and main link, in a frame without scripts and our origin; its links point to the leave page, and clicks and arrow keys lead to its other views', async () => {
-    const page = await openInbox()
+    const page = await openInbox(CLIPBOARD)
     await read(page, welcomeMail(), 'Confirm your address')
     const picture = frame(page).getByRole('img', { name: 'Acme' })
     await picture.waitFor()
@@ -120,6 +120,12 @@ describe('the message', () => {
 
     await tab(page, 'Headers').click()
     await page.getByText('<b>bold</b>').waitFor()
+    await page.getByRole('button', { name: 'Copy: Headers' }).click()
+    await page.getByRole('status').getByText('Copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain('X-Odd: <b>bold</b>')
+    await tab(page, 'HTML code').click()
+    expect((await page.locator('.mail-raw').innerText()).trim()).toBe(html)
+    await page.getByRole('button', { name: 'Copy: HTML code' }).waitFor()
     await tab(page, 'Source').click()
     const source = await page.locator('.mail-raw').innerText()
     expect(source).toMatch(/^Return-Path: .*\nDelivered-To: /)
@@ -191,6 +197,43 @@ describe('the message', () => {
       expect(colours, subject).toStrictEqual(expected)
     }
   })
+
+  test('in dark mode follows the theme if it has no colors; others can be darkened, and each shown in its original colors', async () => {
+    const page = await openInbox({ colorScheme: 'dark' })
+    const body = '<p id="p" style="margin:0;font:700 40px sans-serif">Words to be read</p>'
+    const coloured = `<body bgcolor="#ffffff"><div style="color:#333;background-color:#fff">${body}</div></body>`
+    const lightness = async () => {
+      await frame(page).locator('#p').waitFor()
+      return await lightnessOf(page, '.mail-frame')
+    }
+    const dark = page.getByRole('button', { name: 'Dark colors' })
+    const original = page.getByRole('button', { name: 'Original colors' })
+    await read(page, htmlMail(coloured, { subject: 'Coloured' }), 'Coloured')
+    const before = await lightness()
+    expect(before.background).toBeGreaterThan(0.9)
+    await dark.click()
+    await original.waitFor()
+    const after = await lightness()
+    expect(after.background).toBeLessThan(0.05)
+    expect(after.contrast, 'readable').toBeGreaterThanOrEqual(4.5)
+    await original.click()
+    await dark.waitFor()
+    expect((await lightness()).background).toBeGreaterThan(0.9)
+
+    await page.reload()
+    await opener(page, 'Coloured').waitFor()
+    await read(page, htmlMail(body, { subject: 'Plain' }), 'Plain')
+    await original.waitFor()
+    const plain = await lightness()
+    expect(plain.background).toBeLessThan(0.05)
+    expect(plain.contrast, 'readable').toBeGreaterThanOrEqual(4.5)
+    await original.click()
+    await dark.waitFor()
+    expect((await lightness()).background).toBeGreaterThan(0.9)
+    // In light mode there is nothing to choose.
+    await page.emulateMedia({ colorScheme: 'light' })
+    await dark.waitFor({ state: 'detached' })
+  })
 })
 
 describe('navigation', () => {
@@ -254,3 +297,28 @@ describe('navigation', () => {
     }
   })
 })
+
+/** The luminance of the background, and the contrast of the text to it, as painted. */
+async function lightnessOf(page: Page, part: string) {
+  const image = (await page.locator(part).screenshot()).toString('base64')
+  const luminances = (await page.evaluate(`(async () => {
+    const image = new Image()
+    image.src = 'data:image/png;base64,${image}'
+    await image.decode()
+    const canvas = new OffscreenCanvas(image.width, Math.min(image.height, 100))
+    const context = canvas.getContext('2d')
+    context.drawImage(image, 0, 0)
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
+    const linear = (part) => part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4
+    const counts = new Map()
+    for (let at = 0; at < data.length; at += 4) {
+      const [red, green, blue] = [...data.slice(at, at + 3)].map(linear)
+      const light = (0.2126 * red + 0.7152 * green + 0.0722 * blue).toFixed(4)
+      counts.set(light, (counts.get(light) ?? 0) + 1)
+    }
+    const all = [...counts].sort((a, b) => b[1] - a[1]).map(([light]) => Number(light))
+    return { background: all[0], least: Math.min(...all), most: Math.max(...all) }
+  })()`)) as { background: number; least: number; most: number }
+  const { background, least, most } = luminances
+  return { background, contrast: (most + 0.05) / (least + 0.05) }
+}

@@ -1,13 +1,16 @@
-import { useEffect, useState } from 'preact/hooks'
-import { isInlineImage, typeName } from '../../src/shared/attachment.ts'
+import {
+  isCalendar,
+  isInlineImage,
+  regularAttachments,
+  typeName,
+} from '../../src/shared/attachment.ts'
 import { formatSize } from '../../src/shared/format-size.ts'
 import { useAction } from '../site/action.tsx'
 import type { Attachment } from '../site/api.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
-import { Icon } from '../site/icon.tsx'
 import { type Risk, risksOf } from './attachment-risk.ts'
-import { pictureUri } from './pictures.ts'
+import { Picture } from './picture.tsx'
 import { download, SaveButton } from './save-button.tsx'
 
 interface AttachmentsProps {
@@ -17,7 +20,7 @@ interface AttachmentsProps {
 
 /** Images that the body displays are listed separately. */
 export function Attachments({ attachments, token }: AttachmentsProps) {
-  const inline = attachments.filter(isInline)
+  const inline = attachments.filter((file) => isInlineImage(dispositionOf(file)))
   const files = regularFiles(attachments)
   return (
     <>
@@ -35,8 +38,55 @@ export function Attachments({ attachments, token }: AttachmentsProps) {
   )
 }
 
+interface StripProps extends AttachmentsProps {
+  onShowAll(): void
+}
+
+/** Below the message, in one line; an invitation has a card. What may be harmful is not saved from here: its warnings are in the list. */
+export function AttachmentStrip({ attachments, token, onShowAll }: StripProps) {
+  const files = regularFiles(attachments).filter((file) => !isCalendar(dispositionOf(file)))
+  if (files.length === 0) return null
+  return (
+    <ul class="strip" aria-label={attachmentsLabel(attachments)}>
+      {files.map((file) => {
+        const { filename: name, content_type: type, size, url } = file
+        return (
+          <li key={file.index} class="strip-file">
+            <Picture file={file} token={token} />
+            <span class="strip-about">
+              <bdi class="strip-name" title={name}>
+                {name}
+              </bdi>
+              <bdi class="soft">{formatSize(size, language.value)}</bdi>
+            </span>
+            {risksOf(name, type).length > 0 ? (
+              <Button
+                icon="warning"
+                class="quiet icon strip-risk"
+                aria-label={`${t('reader_details')}: ${name}`}
+                title={t('reader_details')}
+                onClick={onShowAll}
+              />
+            ) : (
+              <SaveButton
+                path={url}
+                token={token}
+                name={name}
+                caption={t('reader_attachment_save')}
+                class="quiet icon"
+              />
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
 export function regularFiles(attachments: readonly Attachment[]): Attachment[] {
-  return attachments.filter((one) => !isInline(one))
+  return regularAttachments(attachments.map((file) => ({ file, ...dispositionOf(file) }))).map(
+    ({ file }) => file,
+  )
 }
 
 export function attachmentsLabel(attachments: readonly Attachment[]): string {
@@ -45,8 +95,8 @@ export function attachmentsLabel(attachments: readonly Attachment[]): string {
   return t('reader_inline_images', { count: attachments.length })
 }
 
-function isInline({ inline, content_id: contentId, content_type: contentType }: Attachment) {
-  return isInlineImage({ inline, contentId, contentType })
+export function dispositionOf({ inline, content_id, content_type }: Attachment) {
+  return { inline, contentId: content_id, contentType: content_type }
 }
 
 /** One after the other: the browser asks once whether it may save several files. */
@@ -80,7 +130,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
   const { filename: name, content_type: type, size, url } = file
   return (
     <li class="file row">
-      <Preview file={file} token={token} />
+      <Picture file={file} token={token} />
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>
         <span class="soft">
@@ -98,24 +148,3 @@ function File({ file, token }: { file: Attachment; token: string }) {
 }
 
 const SEVERE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])
-
-// Loaded only to be looked at.
-const MAX_PREVIEW_BYTES = 3_000_000
-
-/** A small picture of an image, an icon for anything else. */
-function Preview({ file, token }: { file: Attachment; token: string }) {
-  const [uri, setUri] = useState<string>()
-  const { content_type: type, size, url } = file
-  useEffect(() => {
-    if (!type.startsWith('image/') || size > MAX_PREVIEW_BYTES) return
-    const abort = new AbortController()
-    void pictureUri(url, token, abort.signal).then(setUri)
-    return () => abort.abort()
-  }, [url, token])
-  // What only claims to be an image gets the icon, too.
-  return uri ? (
-    <img class="file-preview" src={uri} alt="" onError={() => setUri(undefined)} />
-  ) : (
-    <Icon name="file" />
-  )
-}

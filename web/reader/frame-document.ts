@@ -2,10 +2,8 @@
  * The document of the frame. The policy comes first, before anything of the mail, and restricts also what the sanitiser
  * might miss: only images are loaded, and only those of the mail itself unless remote images are allowed.
  */
-export function frameDocument(
-  clean: string,
-  { remoteImages, colorScheme }: { remoteImages: boolean; colorScheme?: string | undefined },
-): string {
+export function frameDocument(clean: string, options: FrameOptions): string {
+  const { remoteImages, colorScheme, isInverted } = options
   const policy = [
     "default-src 'none'",
     "style-src 'unsafe-inline'",
@@ -19,9 +17,16 @@ export function frameDocument(
     '<meta name="referrer" content="no-referrer">',
     `<meta name="color-scheme" content="${colorScheme ?? 'light'}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<style>html{${colorScheme ? '' : LIGHT}}${BASE_STYLE}</style>`,
+    `<style>html{${colorScheme ? '' : LIGHT}}${BASE_STYLE}${isInverted ? UPRIGHT_IMAGES : ''}</style>`,
     clean,
   ].join('')
+}
+
+interface FrameOptions {
+  remoteImages: boolean
+  colorScheme?: string | undefined
+  /** The frame is displayed with inverted colors. */
+  isInverted?: boolean
 }
 
 /** May open links in a new tab. No scripts, not our origin, no navigation of the page. */
@@ -32,3 +37,4 @@ const LIGHT = 'background:#fff;color:#1d2529'
 const BASE_STYLE =
   'body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
   'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'
+const UPRIGHT_IMAGES = '@media screen{img{filter:invert(1) hue-rotate(180deg)}}'

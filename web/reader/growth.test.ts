@@ -3,6 +3,7 @@ import { displaySender } from '../../src/shared/sender-display.ts'
 import { isSuperlinear } from '../../test/kit/mail/growth.ts'
 import { risksOf } from './attachment-risk.ts'
 import { autolink } from './autolink.ts'
+import { parseCalendar } from './calendar.ts'
 import { contentId } from './pictures.ts'
 import { sanitiseStyleSheet } from './sanitise-css.ts'
 
@@ -65,6 +66,8 @@ const REPEATED = [
     '&#46;',
     'a\u0660',
     '\u0301',
+    ';a',
+    ';a="',
   ],
 ]
 
@@ -88,6 +91,7 @@ for (const [name, parse, maxLength = MAX_LENGTH] of [
   ['the end of a URL', (text: string) => autolink(`http://a.test/${text}`), 3_900],
   ['a sender name', (text: string) => displaySender(text, 'x@evil.test')],
   ['a content id', contentId],
+  ['a calendar', (text: string) => parseCalendar(`BEGIN:VEVENT\nDTSTART${text}`)],
   ['a file name', (text: string) => risksOf(text, text)],
 ] as const) {
   test(`parsing ${name} takes linear time`, () => {

@@ -5,7 +5,9 @@ import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { localStore, parseJson } from '../site/storage.ts'
 import { frameDocument, SANDBOX } from './frame-document.ts'
+import { isDarkened, type OwnColours, ownColours } from './mail-colours.ts'
 import { picturesOf } from './pictures.ts'
+import { preparePrint } from './print.ts'
 import { TextView } from './text-views.tsx'
 
 interface HtmlViewProps {
@@ -39,6 +41,19 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
     if (isShown) onShown()
   }, [isShown])
 
+  const own = ownColoursOf(clean)
+  const isDark = isDarkened(own)
+  const isInverted = isDark && own === 'light'
+  const colorScheme = isDark && own === 'none' ? 'light dark' : clean?.colorScheme
+  const srcdoc = useMemo(
+    () => clean && frameDocument(clean.html, { remoteImages, colorScheme, isInverted }),
+    [clean, remoteImages, colorScheme, isInverted],
+  )
+  useEffect(() => {
+    ownColours.value = own
+  }, [own])
+  useEffect(() => (srcdoc === undefined ? undefined : preparePrint(message, srcdoc)), [srcdoc])
+
   if (isTooLarge) return <TextFallback reason={t('reader_too_large')} text={message.body_text} />
   if (resources === 'failed') {
     return <TextFallback reason={t('reader_html_failed')} text={message.body_text} />
@@ -56,16 +71,23 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
         />
       )}
       <iframe
-        // Another policy needs a new frame.
-        key={String(remoteImages)}
-        class={`mail-frame${clean.colorScheme ? ' own-scheme' : ''}${isPhoneWidth.value ? ' phone-width' : ''}`}
+        // Another policy or color scheme needs a new frame.
+        key={`${remoteImages} ${isDark}`}
+        class={`mail-frame${colorScheme ? ' own-scheme' : ''}${isInverted ? ' inverted' : ''}${isPhoneWidth.value ? ' phone-width' : ''}`}
         title={t('reader_frame', { subject: message.subject || t('reader_no_subject') })}
         sandbox={SANDBOX}
         referrerpolicy="no-referrer"
-        srcdoc={frameDocument(clean.html, { remoteImages, colorScheme: clean.colorScheme })}
+        srcdoc={srcdoc}
       />
     </>
   )
+}
+
+type Clean = ReturnType<typeof import('./sanitise.ts').sanitise>
+
+function ownColoursOf(clean: Clean | undefined): OwnColours {
+  if (!clean || clean.colorScheme) return 'designed'
+  return clean.hasColours ? 'light' : 'none'
 }
 
 function TextFallback({ reason, text }: { reason: string; text: string | null }) {

@@ -31,21 +31,29 @@ export async function picturesOf(
   return new Map(loaded.flat())
 }
 
-/** A raster image as data: URI; undefined if it is declared as anything else or cannot be loaded. */
-export async function pictureUri(
+/** A raster image; undefined if it is declared as anything else or cannot be loaded. */
+export async function pictureBlob(
   path: string,
   token: string,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Blob | undefined> {
   try {
     const response = await request(path, { token, signal })
     // The server names no other image type, and never SVG.
     const type = response.headers.get('content-type') ?? ''
-    if (!RASTER.test(type)) return undefined
-    return `data:${type};base64,${base64(new Uint8Array(await response.arrayBuffer()))}`
+    return RASTER.test(type) ? new Blob([await response.arrayBuffer()], { type }) : undefined
   } catch {
     return undefined
   }
+}
+
+async function pictureUri(
+  path: string,
+  token: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const blob = await pictureBlob(path, token, signal)
+  return blob && `data:${blob.type};base64,${base64(new Uint8Array(await blob.arrayBuffer()))}`
 }
 
 function base64(bytes: Uint8Array): string {

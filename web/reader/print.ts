@@ -4,24 +4,18 @@ import { frameDocument } from './frame-document.ts'
 import { personText } from './message-header.tsx'
 import './print.css'
 
-// Our origin, so that we can print it, but no scripts: nothing in it can make use of the origin.
+// Our origin, so that we can measure and print it, but no scripts: nothing in it can make use of the origin.
 const SANDBOX = 'allow-same-origin allow-modals'
 const KEPT_MS = 60_000
 
+/** The document of the message on display, if that is HTML. */
+let shown: string | undefined
+
 /** Prints the message alone: what is on display, or its text, below a short header. */
 export function printMessage(message: Message): void {
-  const shown = document.querySelector<HTMLIFrameElement>('.mail-frame')
-  const frame = document.createElement('iframe')
+  const frame = frameOf(message, shown)
   frame.className = 'print-frame'
-  frame.setAttribute('sandbox', SANDBOX)
-  frame.setAttribute('aria-hidden', 'true')
-  frame.tabIndex = -1
-  frame.srcdoc = shown?.srcdoc ?? frameDocument('', { remoteImages: false })
   frame.addEventListener('load', () => {
-    const page = frame.contentDocument
-    if (!page) return
-    if (!shown) page.body.append(paragraph(page, message.body_text ?? ''))
-    page.body.prepend(headerOf(message, page))
     const focused = document.activeElement
     // Safari prints the page that has the focus.
     frame.contentWindow?.focus()
@@ -32,6 +26,49 @@ export function printMessage(message: Message): void {
   document.body.append(frame)
   // On a phone the preview outlives the call.
   setTimeout(() => frame.remove(), KEPT_MS)
+}
+
+// Narrower than any paper: on paper the mail is at most as high.
+const MEASURED_WIDTH = 640
+
+/**
+ * For the menu of the browser, and for keys pressed inside the mail, which we do not see: the browser prints the page, in which a copy
+ * of the mail replaces everything else. The height of the frame on display is unknown to us, and so would be cut off.
+ */
+export function preparePrint(message: Message, srcdoc: string): () => void {
+  shown = srcdoc
+  const frame = frameOf(message, srcdoc)
+  frame.className = 'print-copy'
+  frame.addEventListener('load', () => frame.classList.add('ready'))
+  // Once the mail itself is on display.
+  const timer = setTimeout(() => document.body.append(frame))
+  const measure = () => {
+    frame.style.cssText = `display:block;width:${MEASURED_WIDTH}px;height:0`
+    const height = frame.contentDocument?.documentElement.scrollHeight ?? 0
+    frame.style.cssText = `height:${height}px`
+  }
+  addEventListener('beforeprint', measure)
+  return () => {
+    shown = undefined
+    clearTimeout(timer)
+    removeEventListener('beforeprint', measure)
+    frame.remove()
+  }
+}
+
+function frameOf(message: Message, srcdoc: string | undefined): HTMLIFrameElement {
+  const frame = document.createElement('iframe')
+  frame.setAttribute('sandbox', SANDBOX)
+  frame.setAttribute('aria-hidden', 'true')
+  frame.tabIndex = -1
+  frame.srcdoc = srcdoc ?? frameDocument('', { remoteImages: false })
+  frame.addEventListener('load', () => {
+    const page = frame.contentDocument
+    if (!page) return
+    if (srcdoc === undefined) page.body.append(paragraph(page, message.body_text ?? ''))
+    page.body.prepend(headerOf(message, page))
+  })
+  return frame
 }
 
 function headerOf(message: Message, page: Document): HTMLElement {

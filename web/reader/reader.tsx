@@ -4,13 +4,14 @@ import type { Message, MessageSummary } from '../site/api.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Tabs } from '../site/tabs.tsx'
-import { Attachments, attachmentsLabel } from './attachments.tsx'
+import { AttachmentStrip, Attachments, attachmentsLabel } from './attachments.tsx'
 import { CodeCard, LinkCard } from './cards.tsx'
 import { HtmlView, loadSanitiser } from './html-view.tsx'
+import { Invitation } from './invitation.tsx'
 import { LinksView } from './links-view.tsx'
 import { MessageHeader } from './message-header.tsx'
 import { printMessage } from './print.ts'
-import { HeadersView, RawView, TextView } from './text-views.tsx'
+import { HeadersView, HtmlSource, RawView, TextView } from './text-views.tsx'
 import { ReaderActions, type ReaderProps, type View } from './toolbar.tsx'
 import { LoadingOrError } from './use-fetched.tsx'
 import { useMessage } from './use-message.ts'
@@ -67,6 +68,7 @@ export function Reader(props: ReaderProps) {
         {message && !isSuspicious(message.sender_name, message.sender_email, message.auth) && (
           <LinkCard links={message.links} />
         )}
+        {message && <Invitation attachments={message.attachments} token={token} />}
       </div>
       {message ? (
         <Tabs<View>
@@ -87,6 +89,14 @@ export function Reader(props: ReaderProps) {
       ) : (
         <LoadingOrError fetched={fetched} />
       )}
+      {message && (view === 'html' || view === 'text') && (
+        <AttachmentStrip
+          key={message.id}
+          attachments={message.attachments}
+          token={token}
+          onShowAll={() => onView('files')}
+        />
+      )}
     </article>
   )
 }
@@ -105,6 +115,7 @@ function viewsOf({ body_html: html, attachments, links }: Message): [View, strin
     files: attachments.length > 0 && attachmentsLabel(attachments),
     links: links.length > 0 && t('reader_links', { count: links.length }),
     headers: t('reader_view_headers'),
+    code: html !== null && html !== '' && t('reader_view_code'),
     raw: t('reader_view_raw'),
   }
   return (Object.keys(labels) as View[]).flatMap((view): [View, string][] => {
@@ -135,6 +146,8 @@ function Body({ view, message, token, onShown }: BodyProps) {
       return <LinksView links={message.links} />
     case 'headers':
       return <HeadersView message={message} token={token} />
+    case 'code':
+      return <HtmlSource html={message.body_html ?? ''} />
     case 'raw':
       return <RawView message={message} token={token} />
   }

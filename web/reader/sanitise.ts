@@ -25,18 +25,22 @@ export function sanitise(html: string, options: SanitiseOptions) {
   const rules = { allows: allowsImage, dark: colorScheme !== undefined }
   const cleanStyle = createStyleSanitiser(allowsImage)
   let cssBudget = MAX_CSS
+  let hasColours = false
 
   purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
     if (tagName !== 'style') return
     const css = node.textContent ?? ''
     cssBudget -= css.length
-    node.textContent = cssBudget < 0 ? '' : sanitiseStyleSheet(css, rules)
+    const clean = cssBudget < 0 ? '' : sanitiseStyleSheet(css, rules)
+    node.textContent = clean
+    hasColours ||= COLOURS.test(clean)
   })
   purifier.addHook('uponSanitizeAttribute', (node, event) => {
     const { attrName: name, attrValue: value } = event
     const clean = name === 'style' ? cleanStyle(value) : cleanAttribute(node, event, context)
     if (clean === undefined) event.keepAttr = false
     else event.attrValue = clean
+    hasColours ||= name === 'style' ? COLOURS.test(clean ?? '') : COLOUR_ATTRIBUTES.has(name)
   })
   purifier.addHook('afterSanitizeAttributes', (node) => {
     if (!node.hasAttribute('href')) return
@@ -53,8 +57,13 @@ export function sanitise(html: string, options: SanitiseOptions) {
     ADD_URI_SAFE_ATTR: SAFE_ATTRIBUTES,
   })
   // Images on other servers are counted whether they are kept or not.
-  return { html: clean, remoteImages: context.remote.size, colorScheme }
+  return { html: clean, remoteImages: context.remote.size, colorScheme, hasColours }
 }
+
+// As browsers serialise them.
+const COLOURS =
+  /(?:^|[{;\s])(?:background(?:-color|-image)?|color): (?!(?:inherit|initial|unset|revert|none|transparent|currentcolor)\b)/
+const COLOUR_ATTRIBUTES = new Set(['bgcolor', 'background', 'color', 'text'])
 
 // Ten times what real mail has.
 const MAX_CSS = 500_000
@@ -118,13 +127,19 @@ const MIN_BOX = 16
 const DEFAULT_HEIGHT = 48
 const MAX_ALT = 200
 
-/** An empty image of the same size with the alternative text, so that the layout stays. Undefined if the width is not known. */
+/**
+ * An empty image with the alternative text, so that the layout stays. Undefined if the width is not known. It has no size of its
+ * own: one that is displayed larger or smaller would stretch the text. The attributes give the image its proportions.
+ */
 function placeholder(node: Element): string | undefined {
   const width = boxLength(node, 'width') ?? 0
   const height = boxLength(node, 'height') ?? Math.min(width, DEFAULT_HEIGHT)
   if (width < MIN_BOX || height < MIN_BOX) return undefined
+  for (const [name, length] of Object.entries({ width, height })) {
+    if (!node.getAttribute(name)) node.setAttribute(name, String(length))
+  }
   const alt = (node.getAttribute('alt') ?? '').slice(0, MAX_ALT).replace(/[<>&]/g, ' ')
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%" fill="#87938f22" stroke="#87938f" stroke-dasharray="4"/><text x="8" y="20" font-family="sans-serif" font-size="13" fill="#87938f">${alt}</text></svg>`
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="100%"><rect width="100%" height="100%" fill="#87938f22" stroke="#87938f" stroke-dasharray="4"/><text x="8" y="20" font-family="sans-serif" font-size="13" fill="#87938f">${alt}</text></svg>`
   return `data:image/svg+xml,${encodeURIComponent(svg.toWellFormed())}`
 }
 

@@ -1,6 +1,9 @@
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
 import { formatSize } from '../../src/shared/format-size.ts'
 import type { Message } from '../site/api.ts'
 import { chunksOf, request } from '../site/api-client.ts'
+import { CopyButton } from '../site/copy-button.tsx'
 import { language, t } from '../site/i18n.ts'
 import { leavePath } from '../site/link-target.ts'
 import { autolink } from './autolink.ts'
@@ -44,15 +47,52 @@ export function HeadersView({ message: { id }, token }: SourceProps) {
   })
   if (fetched.kind !== 'loaded') return <LoadingOrError fetched={fetched} />
   if (fetched.value.length === 0) return <p class="soft reader-wait">{t('reader_headers_empty')}</p>
+  const text = fetched.value.map(({ name, value }) => `${name}: ${value}`).join('\n')
   return (
-    <dl class="mail-headers" dir="ltr">
-      {fetched.value.map(({ name, value }, index) => (
-        <div key={index}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Copied text={text} label={t('reader_view_headers')}>
+      <dl class="mail-headers" dir="ltr">
+        {fetched.value.map(({ name, value }, index) => (
+          <div key={index}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Copied>
+  )
+}
+
+/** The HTML as the sender wrote it, decoded. */
+export function HtmlSource({ html }: { html: string }) {
+  return (
+    <>
+      {html.length > MAX_TEXT && <p class="notice">{t('reader_text_truncated')}</p>}
+      <Copied text={html} label={t('reader_view_code')}>
+        <pre class="mail-raw" dir="ltr">
+          {html.slice(0, MAX_TEXT)}
+        </pre>
+      </Copied>
+    </>
+  )
+}
+
+interface CopiedProps {
+  text: string
+  /** For screen readers: what is copied. */
+  label: string
+  children: ComponentChildren
+}
+
+/** Source with a button that copies all of it. */
+function Copied({ text, label, children }: CopiedProps) {
+  const textRef = useRef<HTMLDivElement>(null)
+  return (
+    <>
+      <div class="source-tools">
+        <CopyButton text={text} textRef={textRef} label={label} class="plain small" />
+      </div>
+      <div ref={textRef}>{children}</div>
+    </>
   )
 }
 
@@ -69,9 +109,11 @@ export function RawView({ message: { id, raw_url: path, size }, token }: SourceP
   return (
     <>
       {isTruncated && <p class="notice">{t('reader_source_truncated', sizes)}</p>}
-      <pre class="mail-raw" dir="ltr">
-        {text}
-      </pre>
+      <Copied text={text} label={t('reader_view_raw')}>
+        <pre class="mail-raw" dir="ltr">
+          {text}
+        </pre>
+      </Copied>
     </>
   )
 }

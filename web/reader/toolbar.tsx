@@ -5,6 +5,7 @@ import { Icon } from '../site/icon.tsx'
 import { Popover } from '../site/popover.tsx'
 import { regularFiles } from './attachments.tsx'
 import { isPhoneWidth } from './html-view.tsx'
+import { canDarken, isDarkened, ownColours, toggleColours } from './mail-colours.ts'
 import { printMessage } from './print.ts'
 import { SaveButton } from './save-button.tsx'
 
@@ -22,7 +23,7 @@ export interface ReaderProps {
   onShown(): void
 }
 
-export type View = 'html' | 'text' | 'files' | 'links' | 'headers' | 'raw'
+export type View = 'html' | 'text' | 'files' | 'links' | 'headers' | 'code' | 'raw'
 
 interface ReaderActionsProps extends ReaderProps {
   /** Undefined until it is loaded. */
@@ -79,6 +80,13 @@ export function ReaderActions(props: ReaderActionsProps) {
             onClick={() => {
               isPhoneWidth.value = !isPhoneWidth.value
             }}
+          />
+        )}
+        {view === 'html' && canDarken() && (
+          <Action
+            label={t(isDarkened(ownColours.value) ? 'reader_original' : 'reader_dark')}
+            icon={isDarkened(ownColours.value) ? 'sun' : 'moon'}
+            onClick={toggleColours}
           />
         )}
         <Action

@@ -15,6 +15,7 @@ interface CopyButtonProps {
   /** An icon instead of the caption. */
   isIcon?: boolean
   class?: string
+  onCopy?(): void
 }
 
 const SHOWN_MS = 4_000
@@ -31,6 +32,7 @@ export function CopyButton(props: CopyButtonProps) {
   const shown = outcome ? outcomeText(outcome) : (caption ?? t('site_copy'))
   const copy = async () => {
     setOutcome(await copyText(text, textRef.current ?? undefined))
+    props.onCopy?.()
     // It may be about what was copied before.
     announce('')
   }

@@ -26,6 +26,9 @@ const PATHS = {
   narrow: 'M19.5 10H14V4.5M14.5 9.5L20 4M4.5 14H10v5.5M9.5 14.5L4 20',
   print:
     'M7 8.5V3.5h10v5M7 17H4.5a1 1 0 0 1-1-1V9.5a1 1 0 0 1 1-1h15a1 1 0 0 1 1 1V16a1 1 0 0 1-1 1H17M7 14h10v6.5H7z',
+  warning: 'M12 4l9 16H3zM12 10v4.5M12 17.2h.01',
+  moon: 'M20 13.5A8 8 0 1 1 10.5 4a6.5 6.5 0 0 0 9.5 9.5z',
+  sun: 'M12 8a4 4 0 1 1 0 8a4 4 0 0 1 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M19 5l-1.4 1.4M6.4 17.6L5 19',
 } as const
 
 export type IconName = keyof typeof PATHS

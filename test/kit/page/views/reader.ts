@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { DESKTOP } from '../browser.ts'
 import { mailboxOf, opener, openMenu, waitForInbox } from '../inbox.ts'
-import { htmlMail, newsletterMail, textMail, welcomeMail } from '../mails.ts'
+import { htmlMail, mailWithFiles, newsletterMail, textMail, welcomeMail } from '../mails.ts'
 import type { View, ViewContext } from '../views.ts'
 
 /** The only mail of a new address, opened. */
@@ -63,6 +63,15 @@ const WIDE = htmlMail(`<table width="1200"><tr>${'<td>wide</td>'.repeat(40)}</tr
   subject: 'A wide table',
 })
 
+const EVENT = `BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nSUMMARY:Planning for the second quarter
+LOCATION:Room 4\\, second floor\r\nORGANIZER;CN=Dana Reyes:mailto:dana@acme.test
+DTSTART:20260309T090000Z\r\nDTEND:20260309T103000Z\r\nEND:VEVENT\r\nEND:VCALENDAR`
+const INVITATION = mailWithFiles(
+  '<p>You have been invited to a meeting.</p>',
+  [{ name: 'invite.ics', type: 'text/calendar', bytes: new TextEncoder().encode(EVENT) }],
+  { subject: 'Invitation: Planning' },
+)
+
 export const readerViews: readonly View[] = [
   {
     name: 'reader-message',
@@ -93,6 +102,7 @@ export const readerViews: readonly View[] = [
   tabView('reader-files', '2 attachments', '.files'),
   tabView('reader-links', '1 link', '.link-text'),
   tabView('reader-headers', 'Headers', '.mail-headers'),
+  tabView('reader-code', 'HTML code', '.mail-raw'),
   tabView('reader-source', 'Source', '.mail-raw'),
   {
     name: 'reader-spoofed',
@@ -105,6 +115,14 @@ export const readerViews: readonly View[] = [
     async open(stage) {
       await openNext(stage, WIDE, 'A wide table')
       await stage.page.frameLocator('.mail-frame').getByText('wide').first().waitFor()
+    },
+  },
+  {
+    name: 'reader-event',
+    continues: true,
+    async open(stage) {
+      await openNext(stage, INVITATION, 'Invitation')
+      await stage.page.locator('.event').waitFor()
     },
   },
   {
