@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
 
@@ -82,6 +82,41 @@ test('permission is requested only when notifications are enabled; then mail is 
   await page.getByText('Settings').click()
   expect(await page.getByRole('checkbox', { name: 'A sound' }).isChecked()).toBe(true)
   expect((await seen(page)).tones, 'what was there before is not told again').toBe(0)
+})
+
+async function waitForTitle(page: Page, title: RegExp): Promise<void> {
+  await vi.waitFor(async () => expect(await page.title()).toMatch(title), 60_000)
+}
+
+test('a new code is shown large, in the title and in the notification, until it is copied or read; it moves neither the focus nor an open message', async () => {
+  const { page, email } = await openWatched()
+  await page.getByRole('checkbox', { name: 'Notify me of new mail' }).check()
+  await page.evaluate(HIDE)
+  await page.getByRole('checkbox', { name: 'Notify me of new mail' }).focus()
+  const from = 'GitHub <noreply@github.test>'
+  const text = 'Your verification code is 481516.'
+  await app().mail(email, plainMail({ subject: 'Sign in', from, text }))
+  const card = page.getByRole('region', { name: 'Your code' })
+  await card.getByText('481516').waitFor()
+  await waitForTitle(page, /^481516 · GitHub$/)
+  await vi.waitFor(
+    async () => expect((await seen(page)).notes.at(-1)).toStrictEqual(['Code 481516', 'GitHub']),
+    60_000,
+  )
+  expect(await page.evaluate('document.activeElement.type')).toBe('checkbox')
+  await card.getByRole('button', { name: 'Copy' }).click()
+  await waitForTitle(page, /^\(1\) /)
+
+  await app().mail(email, plainMail({ subject: 'Again', text: 'Your code is 731204.' }))
+  await waitForTitle(page, /^731204 · Ann$/)
+  await card.getByText('731204').waitFor()
+  await card.getByRole('button', { name: 'Open message' }).click()
+  await page.getByRole('heading', { name: 'Again' }).waitFor()
+  await waitForTitle(page, /^\(1\) /)
+  await app().mail(email, plainMail({ subject: 'Third', text: 'Your code is 902817.' }))
+  await waitForTitle(page, /^902817 · Ann$/)
+  expect(await page.getByRole('heading', { name: 'Again' }).isVisible()).toBe(true)
+  expect(await card.locator('.code-big').innerText()).toBe('731204')
 })
 
 test('if the browser denies permission, or shows no notifications from a page, the switch is off and says so', async () => {

@@ -39,6 +39,7 @@ test('a row shows the beginning of the text and attachments; a search covers sen
     ['2915', ['Sign in']],
     ['sender.test', ['Sign in']],
     ['Lemon TART', ['Menu']],
+    ['valid for ten', [welcome]],
     ['', [welcome, 'Sign in', 'Menu']],
   ] as const) {
     await page.getByRole('searchbox').fill(words)
@@ -48,6 +49,120 @@ test('a row shows the beginning of the text and attachments; a search covers sen
       60_000,
     )
   }
+
+  await page.getByRole('searchbox').fill('CAFE menu')
+  expect(await page.locator('mark').allTextContents()).toStrictEqual(['Café', 'Menu'])
+  await page.getByRole('searchbox').fill('')
+  // Filters, alone and together.
+  await opener(page, 'Menu').click()
+  await page.getByText('2 unread').waitFor()
+  const chip = (name: string) => page.getByRole('group', { name: 'Filter' }).getByText(name)
+  const shown = (expected: readonly string[]) =>
+    vi.waitFor(
+      async () =>
+        expect(await page.locator('.mail-subject').allTextContents()).toStrictEqual(expected),
+      60_000,
+    )
+  await chip('Unread').click()
+  await shown([welcome, 'Sign in'])
+  await opener(page, 'Sign in').click()
+  await page.getByText('1 unread').waitFor()
+  await shown([welcome, 'Sign in'])
+  await chip('Attachments').click()
+  await shown([welcome])
+  await chip('Unread').click()
+  await chip('Attachments').click()
+  await chip('Links').click()
+  await shown([welcome])
+  await chip('Links').click()
+  await chip('Codes').click()
+  await shown([welcome, 'Sign in'])
+})
+
+test('a message with a link to follow and no code has a chip for it, and is shown large like a code; not if its sender may be forged', async () => {
+  const page = await visit('/')
+  const { email } = await waitForInbox(page)
+  const text = 'Confirm your email address: https://login.acme.test/verify?t=1'
+  await app().mail(email, plainMail({ subject: 'Welcome', text }))
+  const link = row(page, 'Welcome').getByRole('link', { name: /^Confirm: / })
+  await link.waitFor()
+  const target = encodeURIComponent('https://login.acme.test/verify?t=1')
+  expect(await link.getAttribute('href')).toBe(`/leave#${target}`)
+  const card = page.getByRole('region', { name: 'Confirmation link' })
+  await card.getByText('login.acme.test').waitFor()
+  const open = card.getByRole('link', { name: 'Open' })
+  expect(await open.getAttribute('href')).toBe('https://login.acme.test/verify?t=1')
+  const from = '"service@bank.test" <x@evil.test>'
+  const forged = 'Confirm your email address: https://evil.test/verify?t=1'
+  await app().mail(email, plainMail({ subject: 'Forged', from, text: forged }))
+  await app().mail(email, plainMail({ subject: 'Reset', text: text.replace('verify', 'confirm') }))
+  await row(page, 'Reset').getByRole('link').waitFor()
+  expect(await row(page, 'Forged').getByRole('link').count()).toBe(0)
+})
+
+test('eight messages fit a laptop and six a phone; an Arabic one is aligned with the others', async () => {
+  const page = await visit('/', { viewport: { width: 1366, height: 768 } })
+  const { email } = await waitForInbox(page)
+  for (let sent = 1; sent < 9; sent += 1) {
+    const text = `The text of message ${sent} goes on for longer than its line in the list.`
+    await app().mail(email, plainMail({ subject: `Number ${sent}`, text }))
+  }
+  const arabic = (words: string) => `=?utf-8?B?${Buffer.from(words).toString('base64')}?=`
+  const mail = plainMail({ from: `${arabic('متجر')} <a@cairo.test>`, subject: arabic('مرحبا بكم') })
+  const type = 'Content-Type: text/plain; charset=utf-8'
+  await app().mail(
+    email,
+    mail.replace('\r\n\r\n', `\r\n${type}\r\n\r\nأهلا وسهلا بكم في متجرنا الجديد `),
+  )
+  await row(page, 'متجرنا').waitFor()
+  const visible = `[...document.querySelectorAll('.mail')].filter((one) => {
+    const { bottom } = one.getBoundingClientRect()
+    return bottom <= Math.min(innerHeight, one.parentElement.getBoundingClientRect().bottom + 1)
+  }).length`
+  const onLaptop = Number(await page.evaluate(visible))
+  expect(onLaptop, `${onLaptop} messages`).toBeGreaterThanOrEqual(8)
+  const lefts = await page
+    .locator('.mail')
+    .first()
+    .locator(':is(.mail-from, .mail-subject) bdi')
+    .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().left)))
+  const others = await page
+    .locator('.mail')
+    .nth(1)
+    .locator('.mail-from bdi')
+    .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().left)))
+  expect(new Set([...lefts, ...others]).size, `${lefts}, ${others}`).toBe(1)
+  // The beginning of the text follows the subject.
+  const [subject, preview] = await Promise.all(
+    ['.mail-subject bdi', '.mail-preview bdi'].map((part) =>
+      page.locator('.mail').first().locator(part).boundingBox(),
+    ),
+  )
+  const gap = (preview?.x ?? 0) - (subject?.x ?? 0) - (subject?.width ?? 0)
+  expect(gap, `${gap} px`).toBeLessThan(16)
+  await page.setViewportSize({ width: 390, height: 844 })
+  const onPhone = Number(await page.evaluate(visible))
+  expect(onPhone, `${onPhone} messages`).toBeGreaterThanOrEqual(6)
+})
+
+test('in forced colors the current page, the selected tab, the logo and the lines between messages can be seen', async () => {
+  const page = await visit('/', { forcedColors: 'active' })
+  const { email } = await waitForInbox(page)
+  await mailMany(app(), email, 2)
+  await opener(page, 'Mail 1').click()
+  await page.locator('.tabs').waitFor()
+  const style = (selector: string, name: string, pseudo = '') =>
+    page.evaluate(
+      `getComputedStyle(document.querySelector('${selector}'), '${pseudo}').getPropertyValue('${name}')`,
+    )
+  const canvas = await style('body', 'background-color')
+  expect(await style('.tabs [aria-selected=true]', 'background-color')).not.toBe(
+    await style('.tabs [aria-selected=false]', 'background-color'),
+  )
+  expect(await style('.top nav [aria-current]', 'text-decoration-line')).toBe('underline')
+  expect(await style('.top nav a:not([aria-current])', 'text-decoration-line')).toBe('none')
+  expect(await style('.mark', 'background-color', '::before')).not.toBe(canvas)
+  expect(await style('.mail', 'border-bottom-width')).toBe('1px')
 })
 
 test('the unread messages of other addresses are counted', async () => {

@@ -5,6 +5,7 @@ import { Layout, mountPage } from '../site/layout.tsx'
 import { focusList } from './actions.ts'
 import { startDeletions } from './deletions.ts'
 import { messages } from './messages.ts'
+import { startNewest } from './newest.ts'
 import { startNotifications, startUnreadTitle } from './notifications.ts'
 import { isAlone, isReading, startHistory } from './open-message.ts'
 import { otherUnread, startOtherUnread } from './other-unread.ts'
@@ -20,6 +21,7 @@ import './inbox.css'
 startSync()
 startDeletions()
 startHistory()
+startNewest()
 startUnreadTitle()
 startNotifications()
 startOtherUnread()

@@ -3,8 +3,11 @@ import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
 import {
+  actionLinks,
   allSelected,
   clearSearch,
+  type Filter,
+  filters,
   isMailboxFull,
   isSearching,
   isTruncated,
@@ -13,11 +16,13 @@ import {
   searchQuery,
   selectAll,
   selected,
+  toggleFilter,
   visibleMessages,
 } from './messages.ts'
 import { openedMessage } from './open-message.ts'
 import { MessageRow } from './row.tsx'
 import './list.css'
+import './tools.css'
 import { Icon } from '../site/icon.tsx'
 
 export function MessageRows() {
@@ -29,9 +34,13 @@ export function MessageRows() {
         <p class="soft list-notice">{t('inbox_truncated', { count: messages.value.length })}</p>
       )}
       {/* A new query starts at the top. */}
-      {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={searchQuery.value} />}
+      {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={rowsKey()} />}
     </>
   )
+}
+
+function rowsKey(): string {
+  return [...filters.value, searchQuery.value].join(' ')
 }
 
 // Rows rendered at once, about a screen and a half; more follow when the browser is idle.
@@ -40,6 +49,7 @@ const STEP = 40
 function Rows() {
   const rows = visibleMessages.value
   const openId = openedMessage.value?.id
+  const query = searchQuery.value.trim()
   const [drawn, draw] = useState(STEP)
   useEffect(() => {
     if (drawn >= rows.length) return undefined
@@ -62,6 +72,8 @@ function Rows() {
           isUnread={!readIds.value.has(message.id)}
           isSelected={selected.value.has(message.id)}
           isOpen={message.id === openId}
+          link={actionLinks.value.get(message.id)}
+          query={query}
         />
       ))}
     </ul>
@@ -92,33 +104,58 @@ function NoMatches() {
 
 function Toolbar() {
   const count = selected.value.size
+  // Not closed with the focus: the rows would move under the pointer.
+  const [isOpen, setOpen] = useState(false)
   return (
     <div class="tools">
-      <SearchField />
-      <div class="tools-row">
-        <label class="tools-all">
-          <input
-            type="checkbox"
-            checked={allSelected.value}
-            // There is no attribute for it.
-            ref={(box) => {
-              if (box) box.indeterminate = count > 0 && !allSelected.value
-            }}
-            onChange={({ currentTarget }) => selectAll(currentTarget.checked)}
-            disabled={visibleMessages.value.length === 0}
-          />
-          {count > 0 ? t('inbox_selected', { count }) : t('inbox_select_all')}
-        </label>
-        <Button
-          icon="bin"
-          class="danger small"
-          onClick={deleteSelectedOrAll}
+      <label class="tools-all" title={t('inbox_select_all')}>
+        <input
+          type="checkbox"
+          checked={allSelected.value}
+          aria-label={count > 0 ? t('inbox_selected', { count }) : t('inbox_select_all')}
+          // There is no attribute for it.
+          ref={(box) => {
+            if (box) box.indeterminate = count > 0 && !allSelected.value
+          }}
+          onChange={({ currentTarget }) => selectAll(currentTarget.checked)}
           disabled={visibleMessages.value.length === 0}
-        >
-          {deleteLabel()}
-        </Button>
-      </div>
+        />
+      </label>
+      <SearchField onOpen={setOpen} />
+      <Button
+        icon="bin"
+        class="danger icon"
+        aria-label={deleteLabel()}
+        title={deleteLabel()}
+        onClick={deleteSelectedOrAll}
+        disabled={visibleMessages.value.length === 0}
+      />
+      {(isOpen || isSearching.value) && <Filters />}
     </div>
+  )
+}
+
+const FILTERS = {
+  unread: 'inbox_unread_label',
+  code: 'inbox_filter_code',
+  link: 'inbox_filter_link',
+  files: 'inbox_filter_files',
+} as const satisfies Record<Filter, string>
+
+function Filters() {
+  return (
+    <fieldset class="filters" aria-label={t('inbox_filters')}>
+      {(Object.keys(FILTERS) as Filter[]).map((filter) => (
+        <Button
+          key={filter}
+          class="chip"
+          aria-pressed={filters.value.has(filter)}
+          onClick={() => toggleFilter(filter)}
+        >
+          {t(FILTERS[filter])}
+        </Button>
+      ))}
+    </fieldset>
   )
 }
 
@@ -129,7 +166,8 @@ function deleteLabel(): string {
   return isSearching.value ? t('inbox_delete_found', { count }) : t('inbox_delete_all')
 }
 
-function SearchField() {
+/** Opened with the focus, closed with Escape. */
+function SearchField({ onOpen }: { onOpen(isOpen: boolean): void }) {
   const isOn = isSearching.value
   return (
     <search class="search">
@@ -142,6 +180,7 @@ function SearchField() {
         aria-label={t('inbox_search')}
         placeholder={t('inbox_search')}
         value={searchQuery.value}
+        onFocus={() => onOpen(true)}
         onInput={({ currentTarget }) => {
           searchQuery.value = currentTarget.value
         }}
@@ -149,6 +188,7 @@ function SearchField() {
           if (event.key === 'Escape') {
             clearSearch()
             focusList()
+            onOpen(false)
           }
           if (event.key === 'Enter') focusRow(visibleMessages.value[0]?.id)
         }}

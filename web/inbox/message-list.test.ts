@@ -3,6 +3,7 @@ import type { MessageSummary } from '../site/api.ts'
 import {
   arrivals,
   EMPTY_LIST,
+  highlighted,
   MAX_LISTED,
   type MessageList,
   matchesQuery,
@@ -227,4 +228,23 @@ test('past the limit the oldest ids are dropped', () => {
   const stored = withIds({}, { email: ANN, ids }, [ANN])[ANN]
   expect(stored?.length).toBe(1_000)
   expect(stored?.[0]).toBe(200)
+})
+
+describe('words of a search', () => {
+  for (const [name, text, query, pieces] of [
+    ['are highlighted', 'Your receipt', 'RECEIPT', ['Your ', 'receipt', '']],
+    ['are found without accents', 'Café crème', 'cafe creme', ['', 'Café', ' ', 'crème', '']],
+    ['keep combining marks', 'Cafe\u0301 x', 'cafe', ['', 'Cafe\u0301', ' x']],
+    ['may be longer when folded', '\ufb01nd it', 'fin', ['', '\ufb01n', 'd it']],
+    ['may overlap', 'banana', 'ana nab', ['b', 'anana', '']],
+    ['may follow each other', 'abcd', 'ab cd', ['', 'abcd', '']],
+    ['need not occur', 'Hello', 'x', ['Hello']],
+    ['may be none', 'Hello', ' ', ['Hello']],
+    ['may be next to an emoji', '👋 hi', 'hi', ['👋 ', 'hi', '']],
+  ] as const) {
+    test(name, () => {
+      expect(highlighted(text, query)).toStrictEqual(pieces)
+      expect(highlighted(text, query).join('')).toBe(text)
+    })
+  }
 })

@@ -116,9 +116,49 @@ export function arrivals(before: MessageList, after: MessageList): MessageSummar
 export function matchesQuery(message: MessageSummary, query: string): boolean {
   const { sender_name, sender_email, subject, code, preview } = message
   const text = foldText([sender_name, sender_email, subject, code ?? '', preview ?? ''].join('\n'))
+  return wordsOf(query).every((word) => text.includes(word))
+}
+
+function wordsOf(query: string): string[] {
   return foldText(query)
     .split(/\s+/)
-    .every((word) => text.includes(word))
+    .filter((word) => word !== '')
+}
+
+/** The text in pieces, of which every second one contains a word of the query. */
+export function highlighted(text: string, query: string): string[] {
+  const pieces: string[] = []
+  let last = 0
+  for (const { start, end } of matchesIn(text, query)) {
+    if (end <= last) continue
+    // What overlaps is one piece.
+    if (start <= last && last > 0) pieces.push((pieces.pop() ?? '') + text.slice(last, end))
+    else pieces.push(text.slice(last, start), text.slice(start, end))
+    last = end
+  }
+  return [...pieces, text.slice(last)]
+}
+
+/** In the order of their starts. */
+function matchesIn(text: string, query: string): { start: number; end: number }[] {
+  let folded = ''
+  /** For each character of the folded text, where it comes from. */
+  const origins: number[] = []
+  let at = 0
+  for (const character of text) {
+    const plain = foldText(character)
+    folded += plain
+    origins.push(...Array<number>(plain.length).fill(at))
+    at += character.length
+  }
+  const found: { start: number; end: number }[] = []
+  for (const word of wordsOf(query)) {
+    for (let from = folded.indexOf(word); from >= 0; from = folded.indexOf(word, from + 1)) {
+      const [start = 0, end = text.length] = [origins[from], origins[from + word.length]]
+      found.push({ start, end })
+    }
+  }
+  return found.sort((a, b) => a.start - b.start)
 }
 
 /** Without case and accents: cafe finds Café. */

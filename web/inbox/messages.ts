@@ -46,11 +46,31 @@ const deletingHere = computed(() => {
   return deletions.value.filter(isHidden).map(isDeletedBy)
 })
 export const searchQuery = signal('')
-export const isSearching = computed(() => searchQuery.value.trim() !== '')
+export type Filter = 'unread' | 'code' | 'link' | 'files'
+/** All of them must be met. */
+export const filters = signal<ReadonlySet<Filter>>(new Set())
+export const isSearching = computed(() => searchQuery.value.trim() !== '' || filters.value.size > 0)
+
+export function toggleFilter(filter: Filter): void {
+  // What is read from now on stays in the list until then.
+  if (filter === 'unread') readBefore.value = readIds.value
+  filters.value = filters.value.symmetricDifference(new Set([filter]))
+}
 
 export function clearSearch(): void {
   searchQuery.value = ''
+  filters.value = new Set()
 }
+
+/** A link that the recipient is meant to follow. */
+export interface ActionLink {
+  kind: 'verify' | 'sign_in' | 'reset'
+  url: string
+  host: string
+}
+
+/** By the id of the message; undefined if it must not be offered. Loaded by links.ts. */
+export const actionLinks = signal<ReadonlyMap<number, ActionLink | undefined>>(new Map())
 
 /** Newest first. */
 export const messages = computed(() =>
@@ -60,12 +80,24 @@ export const messages = computed(() =>
 export const textMatches = signal<{ query: string; ids: ReadonlySet<number> } | undefined>(
   undefined,
 )
+const readBefore = signal<ReadonlySet<number>>(new Set())
+const FILTERS: Record<Filter, (message: MessageSummary) => boolean> = {
+  unread: ({ id }) => !readBefore.value.has(id),
+  code: ({ code }) => code !== null,
+  link: ({ id }) => actionLinks.value.has(id),
+  files: ({ attachments }) => (attachments ?? 0) > 0,
+}
 /** Messages that match the search. */
 export const visibleMessages = computed(() => {
-  const query = searchQuery.value
   if (!isSearching.value) return messages.value
-  const { ids } = textMatches.value?.query === query.trim() ? textMatches.value : { ids: undefined }
-  return messages.value.filter((message) => matchesQuery(message, query) || ids?.has(message.id))
+  const query = searchQuery.value.trim()
+  const ids = textMatches.value?.query === query ? textMatches.value.ids : undefined
+  const tests = [...filters.value].map((filter) => FILTERS[filter])
+  return messages.value.filter(
+    (message) =>
+      tests.every((test) => test(message)) &&
+      (query === '' || matchesQuery(message, query) || ids?.has(message.id)),
+  )
 })
 
 /** Called with new messages; not with those that were there when the page was opened. */
@@ -85,6 +117,7 @@ export const messageStore = {
       isLoaded.value = false
       isMailboxFull.value = false
       clearSearch()
+      actionLinks.value = new Map()
       connectionStatus.value = { kind: 'starting' }
     })
   },

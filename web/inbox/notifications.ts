@@ -5,6 +5,7 @@ import type { MessageSummary } from '../site/api.ts'
 import { language, t } from '../site/i18n.ts'
 import { localStore } from '../site/storage.ts'
 import { arrivalListeners, unreadCount } from './messages.ts'
+import { newCode } from './newest.ts'
 
 export const soundOn = signal(localStore.get('sound') === 'on')
 /** On, off, or why they cannot be on: by the browser's settings, or because it shows none from a page. */
@@ -43,12 +44,25 @@ export function startNotifications(): void {
   let chimedAt = 0
   arrivalListeners.add((messages) => {
     announceQuietly(arrivalText(messages))
-    if (notifications.value === 'on' && document.visibilityState === 'hidden')
-      showNotification(messages)
+    notify(messages)
     if (!soundOn.value || Date.now() - chimedAt < CHIME_INTERVAL_MS) return
     chimedAt = Date.now()
     chime()
   })
+  // Mail is announced before it is parsed: its code may come later.
+  effect(() => {
+    const message = newCode.value
+    if (message && lastNotified?.id === message.id && lastNotified.code === null) notify([message])
+  })
+}
+
+let lastNotified: MessageSummary | undefined
+
+function notify(messages: readonly MessageSummary[]): void {
+  if (notifications.peek() !== 'on' || document.visibilityState !== 'hidden') return
+  const [first] = messages
+  lastNotified = first
+  showNotification(messages)
 }
 
 function arrivalText(messages: readonly MessageSummary[]): string {
@@ -71,12 +85,15 @@ async function requestPermission(): Promise<NotificationPermission> {
   return await Notification.requestPermission()
 }
 
-/** Names the sender only: the content does not belong on a lock screen. */
+/** Names the sender, and the code if there is one: nothing else of the content belongs on a lock screen. */
 function showNotification(messages: readonly MessageSummary[]): void {
   const [first] = messages
   if (!first) return
-  const title = t('inbox_new_mail', { count: messages.length })
-  const body = messages.length === 1 ? senderName(first) : ''
+  const { code } = first
+  const title = code
+    ? t('inbox_notification_code', { code })
+    : t('inbox_new_mail', { count: messages.length })
+  const body = code || messages.length === 1 ? senderName(first) : ''
   try {
     const notification = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
     notification.addEventListener('click', () => {
@@ -118,12 +135,15 @@ function setAppBadge(count: number): void {
   setAppBadge?.call(navigator, count).catch(() => undefined)
 }
 
-/** Shows the unread count in the title and on the icons of the tab and the app. */
+/** Shows a new code or the unread count in the title, and the count on the icons of the tab and the app. */
 export function startUnreadTitle(): void {
   effect(() => {
     const count = unreadCount.value
     const prefix = count === 0 ? '' : `(${count.toLocaleString(language.value)}) `
-    document.title = `${prefix}${t('site_inbox')} – Mayfly`
+    const message = newCode.value
+    document.title = message
+      ? `${message.code} · ${senderName(message)}`
+      : `${prefix}${t('site_inbox')} – Mayfly`
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
     if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
     setAppBadge(count)

@@ -6,10 +6,11 @@ import { isReachable } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
-import { deleteOpened, focusReader, focusRow, takesFocus } from './actions.ts'
+import { deleteOpened, focusReader, focusRow, openAndFocus, takesFocus } from './actions.ts'
 import { FirstMail } from './first-mail.tsx'
 import { MessageRows } from './list.tsx'
-import { connectionStatus, markRead, unreadCount } from './messages.ts'
+import { actionLinks, connectionStatus, markRead, selected, unreadCount } from './messages.ts'
+import { isNewestNew, markCopied, newestAction } from './newest.ts'
 import {
   closeMessage,
   isFullWindow,
@@ -35,6 +36,7 @@ export function Panes() {
     <div class="panes">
       <div class="list">
         <ListHeader />
+        {isOnePane() && isNewestNew.value && <Newest />}
         <MessageRows />
       </div>
       <section id="reader" class="reader-pane" aria-label={t('inbox_reader')} tabIndex={-1}>
@@ -49,22 +51,35 @@ function ListHeader() {
   return (
     <header class="messages-top row">
       <h2 id="messages-title">{t('inbox_title')}</h2>
-      {unreadCount.value > 0 && (
-        <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
-      )}
+      <Count />
       {!hasEnded && <RefreshButton />}
       {!hasEnded && <StatusLine />}
     </header>
   )
 }
 
+function Count() {
+  const count = selected.value.size
+  if (count > 0) return <span class="badge">{t('inbox_selected', { count })}</span>
+  if (unreadCount.value === 0) return null
+  return <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
+}
+
 /** Not part of the first load: a new visitor has no mail. */
-const readerModule = signal<typeof import('../reader/reader.tsx') | 'failed' | undefined>(undefined)
+const readerModule = signal<ReaderModule | 'failed' | undefined>(undefined)
+
+type ReaderModule = typeof import('../reader/reader.tsx') & typeof import('./newest-card.tsx')
 
 async function loadReader(): Promise<void> {
   if (typeof readerModule.peek() === 'object') return
   try {
-    readerModule.value = await import('../reader/reader.tsx')
+    const [reader, newestCard, { startLinks }] = await Promise.all([
+      import('../reader/reader.tsx'),
+      import('./newest-card.tsx'),
+      import('./links.ts'),
+    ])
+    readerModule.value = { ...reader, ...newestCard }
+    startLinks()
   } catch {
     // Offline, or a newer build has replaced the files.
     readerModule.value = 'failed'
@@ -76,10 +91,14 @@ function ReaderPane() {
   const token = currentMailbox.value?.token
   if (!summary || !token) {
     return (
-      <p class="reader-none">
-        <Icon name="letter" />
-        {t('inbox_none_selected')}
-      </p>
+      <div class="reader-none">
+        {newestAction.value && typeof readerModule.value === 'object' ? (
+          <Newest />
+        ) : (
+          <Icon name="letter" />
+        )}
+        <p>{t('inbox_none_selected')}</p>
+      </div>
     )
   }
   if (readerModule.value === undefined) return <p class="reader-none">{t('site_loading')}</p>
@@ -105,6 +124,22 @@ function ReaderPane() {
       onOlder={openHandler(olderId.value)}
       onDelete={deleteOpened}
       onShown={() => markRead(summary.id)}
+    />
+  )
+}
+
+/** The newest code or link, large. With one pane only until it is read. */
+function Newest() {
+  const message = newestAction.value
+  if (!message || typeof readerModule.value !== 'object') return null
+  const { NewestCard } = readerModule.value
+  return (
+    <NewestCard
+      key={message.id}
+      message={message}
+      link={actionLinks.value.get(message.id)}
+      onCopy={() => markCopied(message.id)}
+      onOpen={() => openAndFocus(message.id)}
     />
   )
 }

@@ -7,8 +7,11 @@ import { copyText } from '../site/copy-button.tsx'
 import { formatReceived } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
+import { leavePath } from '../site/link-target.ts'
 import { deleteRow, openAndFocus, rowId, setCursor } from './actions.ts'
-import { setSelected } from './messages.ts'
+import { highlighted } from './message-list.ts'
+import { type ActionLink, setSelected } from './messages.ts'
+import { markCopied } from './newest.ts'
 import { openMessage } from './open-message.ts'
 
 interface RowProps {
@@ -16,17 +19,23 @@ interface RowProps {
   isUnread: boolean
   isSelected: boolean
   isOpen: boolean
+  /** Shown if the message has no code. */
+  link: ActionLink | undefined
+  /** Words to highlight. */
+  query: string
 }
 
-export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) {
+export function MessageRow({ message, isUnread, isSelected, isOpen, link, query }: RowProps) {
   const { id, code } = message
   const files = message.attachments ?? 0
   const { title: sender } = displaySender(message.sender_name, message.sender_email)
   const subject = message.subject || t('reader_no_subject')
+  const linkText = !code && link ? t(`inbox_link_${link.kind}`) : ''
+  const chipLength = code?.length ?? linkText.length
   return (
     <li
       class={`mail${isUnread ? ' unread' : ''}${isOpen ? ' open' : ''}`}
-      style={code ? { '--code-length': code.length } : undefined}
+      style={chipLength > 0 ? { '--chip-length': chipLength } : undefined}
     >
       <label class="mail-tick">
         <input
@@ -47,7 +56,7 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
       >
         {isUnread && <span class="unseen">{t('inbox_unread_label')}</span>}
         <span class="mail-from">
-          <bdi>{sender || t('reader_no_sender')}</bdi>
+          <bdi>{sender ? <Highlighted text={sender} query={query} /> : t('reader_no_sender')}</bdi>
         </span>
         <span class="mail-end">
           {files > 0 && (
@@ -58,14 +67,21 @@ export function MessageRow({ message, isUnread, isSelected, isOpen }: RowProps) 
           )}
           <Received at={message.received_at_iso} />
         </span>
-        <span class="mail-subject">
-          <bdi>{subject}</bdi>
-        </span>
-        <span class="mail-preview">
-          <bdi>{message.preview}</bdi>
+        <span class="mail-line">
+          <span class="mail-subject">
+            <bdi>
+              <Highlighted text={subject} query={query} />
+            </bdi>
+          </span>
+          <span class="mail-preview">
+            <bdi>
+              <Highlighted text={message.preview ?? ''} query={query} />
+            </bdi>
+          </span>
         </span>
       </button>
-      {code && <CodeChip code={code} />}
+      {code && <CodeChip code={code} id={id} />}
+      {linkText !== '' && link && <LinkChip link={link} text={linkText} />}
       <button
         type="button"
         class="mail-delete quiet icon"
@@ -100,10 +116,35 @@ function Received({ at }: { at: string }) {
   )
 }
 
-function CodeChip({ code }: { code: string }) {
+function Highlighted({ text, query }: { text: string; query: string }) {
+  if (query === '') return <>{text}</>
+  return highlighted(text, query).map((piece, index) =>
+    index % 2 === 1 ? <mark key={index}>{piece}</mark> : piece,
+  )
+}
+
+/** Leads to the page that shows the target first. */
+function LinkChip({ link: { kind, url, host }, text }: { link: ActionLink; text: string }) {
+  return (
+    <a
+      class="mail-code mail-link"
+      href={leavePath(url)}
+      target="_blank"
+      rel="noopener noreferrer"
+      aria-label={`${text}: ${t(`reader_link_${kind}`)}, ${host}`}
+      title={`${t('reader_link_goes_to')} ${host}`}
+    >
+      <span>{text}</span>
+      <Icon name="out" />
+    </a>
+  )
+}
+
+function CodeChip({ code, id }: { code: string; id: number }) {
   const shown = useRef<HTMLElement>(null)
   const copy = async () => {
     const outcome = await copyText(code, shown.current ?? undefined)
+    markCopied(id)
     announce(t(`inbox_code_${outcome}`, { code }))
   }
   return (

@@ -72,6 +72,16 @@ export const inboxViews: readonly View[] = [
     },
   },
   {
+    name: 'inbox-search',
+    continues: true,
+    async open({ page }) {
+      await page.getByRole('checkbox', { name: 'Select “Welcome”' }).uncheck()
+      await page.getByRole('searchbox').fill('verify')
+      await page.getByRole('button', { name: 'Codes' }).click()
+      await page.locator('mark').first().waitFor()
+    },
+  },
+  {
     name: 'inbox-none-found',
     continues: true,
     async open({ page }) {
@@ -83,7 +93,7 @@ export const inboxViews: readonly View[] = [
     name: 'inbox-undo',
     continues: true,
     async open({ page }) {
-      await page.getByRole('searchbox').fill('')
+      await page.getByRole('button', { name: 'Clear search' }).click()
       await page.getByRole('checkbox', { name: 'Select “Sign in”' }).check()
       await page.getByRole('button', { name: 'Delete', exact: true }).click()
       // It stays as long as it has the focus.
