@@ -195,7 +195,7 @@ describe('operator commands on sessions and mail, while the service runs', () =>
 
   test('inbox --operator --delete accepts a listed id, and --all', async () => {
     for (let sent = 0; sent < 3; sent += 1) expect(await mail('abuse@box.test')).toBe(250)
-    const { stdout } = mayfly('inbox', '--operator', '--no-wait')
+    const { stdout } = mayfly('inbox', '--operator')
     const [, id = ''] = /^Id: +(\d+)$/m.exec(stdout) ?? []
     expect(mayfly('inbox', '--operator', '--delete', id).stdout).toBe(
       `Deleted 1 message (${MAIL.length} bytes) for postmaster and abuse.\n`,

@@ -26,7 +26,7 @@ test('backup passes on its target and how many to keep, and says what it wrote a
     return { ...CONTENTS, file: '/b/mayfly-1.db', deleted: keep ? ['a', 'b'] : [] }
   }
   expect(await run(['backup'], { backup })).toBe(
-    'Wrote /b/mayfly-1.db: 1 key, 0 orders, 2 blocks and 3 addresses, 4 KB; verified.',
+    'Wrote /b/mayfly-1.db: 1 key, 0 orders, 2 blocks and 3 addresses, 4 kB; verified.',
   )
   expect(await run(['backup', '/b', '--keep', '7'], { backup })).toMatch(
     /verified\.\nDeleted 2 older backups\.$/,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CommandError, formatCount, type Print, plural } from './output.ts'
+import { CommandError, formatBytes, formatCount, type Print, plural } from './output.ts'
 
 interface Contents {
   keys: number
@@ -50,7 +50,7 @@ export function addBackupCommands(mayfly: Command, actions: BackupActions, print
       ) => {
         const written = await actions.backup(target, { force, keep, tell: printProgress })
         const { file, bytes, deleted } = written
-        print(`Wrote ${file}: ${summary(written)}, ${size(bytes)}; verified.`)
+        print(`Wrote ${file}: ${summary(written)}, ${formatBytes(bytes)}; verified.`)
         if (deleted.length > 0) print(`Deleted ${plural(deleted.length, 'older backup')}.`)
       },
     )
@@ -90,12 +90,6 @@ function restoredLines(file: string, { previous, keptMail, ...contents }: Restor
 function summary({ keys, orders, blocks, addresses }: Contents): string {
   const counts = [plural(keys, 'key'), plural(orders, 'order'), plural(blocks, 'block')]
   return `${counts.join(', ')} and ${formatCount(addresses)} ${addresses === 1 ? 'address' : 'addresses'}`
-}
-
-function size(bytes: number): string {
-  return bytes < 1_000_000
-    ? `${formatCount(Math.ceil(bytes / 1_000))} KB`
-    : `${formatCount(Math.round(bytes / 1_000_000))} MB`
 }
 
 /** Only on a terminal: a cron job should mail errors, not progress. */

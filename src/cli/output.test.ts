@@ -91,7 +91,7 @@ test('a mail shows its code, the links to follow and its attachments, in colours
     'Subject: Hi',
     'Code:    482913',
     'Confirm: https://sender.test/v\\u202e',
-    'File:    a.pdf (2 KB)',
+    'File:    a.pdf (2 kB)',
     '',
     'Body',
   ])

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import { type DomainName, parseMailDomain } from '../base/address.ts'
 import { printable, printableLines } from '../base/text.ts'
 import { utcTimestamp } from '../base/time.ts'
+import { formatSize } from '../shared/format-size.ts'
 
 /** Printed as one line, without a stack trace. */
 export class CommandError extends Error {
@@ -154,17 +155,9 @@ export function plural(number: number, noun: string): string {
   return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`
 }
 
-const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
-
-/** `1.5 MB`: 1 KB is 1,024 bytes, as in the settings. */
+/** `1.5 MB`, in the units of the page. */
 export function formatBytes(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1_024 && unit < UNITS.length - 1) {
-    value /= 1_024
-    unit += 1
-  }
-  return `${formatCount(Math.round(value * 10) / 10)} ${UNITS[unit]}`
+  return formatSize(bytes, 'en-US')
 }
 
 /** `2 messages (1.5 MB)` */

@@ -35,7 +35,7 @@ interface InboxOptions extends DeleteOptions {
   url?: string
   prefix?: string
   operator?: boolean
-  wait: boolean
+  wait?: boolean
   once?: boolean
   count?: number
   from?: string
@@ -56,7 +56,8 @@ export function addInboxCommand(mayfly: Command, context: InboxContext, print: P
         'code',
       ]),
     )
-    .option('--no-wait', 'with --operator: exit after showing stored mail')
+    .option('--wait', 'with --operator: wait for more mail (default on a terminal)')
+    .option('--no-wait', 'with --operator: exit after showing stored mail (default in a pipe)')
     .option('--once', 'exit after one message')
     .option('--count <n>', 'exit after n messages', parseCount)
     .option('--from <sender>', 'only mail from this address or domain')
@@ -64,7 +65,7 @@ export function addInboxCommand(mayfly: Command, context: InboxContext, print: P
     .option('--code', 'wait for a message with a code, print only the code, and exit')
     .option('--delete [id]', 'with --operator: delete this message')
     .option('--all', 'with --operator --delete: delete all messages')
-    .action(async ({ operator, wait, ...options }: InboxOptions) => {
+    .action(async ({ operator, ...options }: InboxOptions) => {
       if (options.delete !== undefined || options.all) {
         if (!operator || options.delete === undefined) throw new CommandError(HOW_TO_DELETE, 2)
         const selection = parseSelection(options)
@@ -74,6 +75,7 @@ export function addInboxCommand(mayfly: Command, context: InboxContext, print: P
       }
       const count = options.once ? 1 : (options.count ?? Number.POSITIVE_INFINITY)
       if (operator) {
+        const wait = waits(options.wait, count)
         return await withOperatorMail(context, (mail) =>
           watchOperator(mail, { count, wait, paint: terminalPaint }, print),
         )
@@ -91,6 +93,11 @@ export function addInboxCommand(mayfly: Command, context: InboxContext, print: P
         },
       })
     })
+}
+
+/** In a pipe, whoever reads the output to its end would wait for ever. */
+function waits(given: boolean | undefined, count: number): boolean {
+  return given ?? (process.stdout.isTTY || Number.isFinite(count))
 }
 
 const HOW_TO_DELETE = 'To delete: mayfly inbox --operator --delete ID, or --delete --all'

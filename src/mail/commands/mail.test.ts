@@ -30,7 +30,7 @@ describe('mail delete --from-ip', () => {
     }
     const updates = await run(BAD)
     expect(fixture.lines).toStrictEqual([
-      `Deleted 8 messages (4 KB) from ${BAD}: 4 in 2 sessions, 2 in the pool, 2 for postmaster and abuse.`,
+      `Deleted 8 messages (4 kB) from ${BAD}: 4 in 2 sessions, 2 in the pool, 2 for postmaster and abuse.`,
     ])
     for (const mailbox of [ann.id, bob.id, POOL, OPERATOR]) {
       const remaining = await fixture.store.listMessages(mailbox, { sinceId: 0, limit: 9 })

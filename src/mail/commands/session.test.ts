@@ -14,7 +14,7 @@ describe('session list', () => {
     await printSessions(fixture.deps(), { limit: 50 }, fixture.print)
     expect(fixture.lines).toStrictEqual([
       'ADDRESS       CREATED (UTC)     EXPIRES (UTC)     MESSAGES  SIZE     KEY',
-      'bob@box.test  2026-03-01 12:00  2026-03-01 14:00  1         2.5 KB   no',
+      'bob@box.test  2026-03-01 12:00  2026-03-01 14:00  1         3 kB     no',
       'ann@box.test  2026-03-01 12:00  2026-03-01 13:00  0         0 bytes  yes',
     ])
   })
@@ -68,7 +68,7 @@ describe('session end', () => {
     await fixture.send(['ann'], { bytes: 1_024 })
     await endSession(fixture.deps(), 'Ann@Box.Test', fixture.print)
     expect(fixture.lines).toStrictEqual([
-      'Ended the session for ann@box.test. 1 message (1 KB) can no longer be read.',
+      'Ended the session for ann@box.test. 1 message (1 kB) can no longer be read.',
     ])
     expect(await fixture.store.findSession(tokenHash)).toBeUndefined()
     expect(fixture.waits).toBe(1)

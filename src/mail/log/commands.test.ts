@@ -69,7 +69,7 @@ describe('mail log', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(100)
     expect(lines[0]).toMatch(/^TIME \(UTC\) +RESULT +FROM +TO +CLIENT +DETAILS$/)
     const text = lines.join(' ')
-    const parts = ['1,234', 'j…r@gmail', 'FETCH:', '550', 'mi3t6c2v0k9x', '4 KB', 'TLS', '12 ms']
+    const parts = ['1,234', 'j…r@gmail', 'FETCH:', '550', 'mi3t6c2v0k9x', '4 kB', 'TLS', '12 ms']
     for (const part of parts) expect(text).toContain(part)
     expect(text).not.toMatch(/lauren|ann@/)
   })
