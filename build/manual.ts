@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type CliContext, program } from '../src/cli/commands.ts'
+import { completion } from '../src/cli/completion.ts'
 
 // mayfly(1) and the completion of bash, made from the commands themselves.
 
@@ -74,33 +75,5 @@ function text(plain: string): string {
 }
 
 export function bashCompletion(version: string): string {
-  const mayfly = describe(version)
-  const cases = [{ name: '', command: mayfly }, ...groups(mayfly), ...commands(mayfly)].map(
-    ({ name, command }) => `    '${name}') words='${wordsAfter(command).join(' ')}' ;;`,
-  )
-  return `# bash completion for mayfly
-_mayfly() {
-  local path='' words='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
-  done
-  case $path in
-${cases.join('\n')}
-  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}")
-}
-complete -F _mayfly mayfly
-`
-}
-
-function groups(mayfly: Command): { name: string; command: Command }[] {
-  return mayfly.commands
-    .filter((command) => command.commands.length > 0)
-    .map((command) => ({ name: command.name(), command }))
-}
-
-function wordsAfter(command: Command): string[] {
-  const names = command.commands.map((one) => one.name())
-  const options = command.options.flatMap(({ long }) => (long ? [long] : []))
-  return [...names, ...options, '--help']
+  return completion(describe(version), 'bash')
 }

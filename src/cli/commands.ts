@@ -19,6 +19,7 @@ import { addOrderCommands } from '../shop/commands.ts'
 import type { ShopStore } from '../store/store.ts'
 import { addWebhookCommands } from '../webhooks/commands.ts'
 import { addBackupCommands, type BackupActions } from './backup.ts'
+import { addCompletionCommand } from './completion.ts'
 import { printConfig, type SettingLine } from './config.ts'
 import type { CommandContext } from './context.ts'
 import { addMigrateCommand, type MigrateActions } from './migrate.ts'
@@ -96,5 +97,6 @@ export function program(context: CliContext, print: Print): Command {
   )
   addBackupCommands(mayfly, context, print)
   addMigrateCommand(mayfly, context, print)
+  addCompletionCommand(mayfly, print)
   return mayfly
 }
