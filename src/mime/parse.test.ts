@@ -292,3 +292,29 @@ test('of two dates, the first is returned', () =>
   expect(parse(['Date: 1 Jan 2001 00:00 +0000', 'Date: 1 Jan 2002 00:00 +0000', '', '']).date).toBe(
     '2001-01-01T00:00:00.000Z',
   ))
+
+describe('htmlText', () => {
+  const text = 'Content-Type: text/plain||See https://news.test/a-very-long-link-to-a-page'
+  const page = 'Content-Type: text/html||<h1>News</h1><p>Three <b>recipes</b></p>'
+  for (const [name, mail, expected] of [
+    [
+      'is the text of HTML that says more than the text part',
+      [text, page],
+      'News\n\nThree recipes',
+    ],
+    ['is missing if the text part says as much', [text, 'Content-Type: text/html||See'], undefined],
+    ['is missing if the text was made from the HTML', [page], undefined],
+    ['is missing without HTML', [text], undefined],
+  ] as const) {
+    test(name, () => {
+      expect(multipart('alternative', ...mail).htmlText?.text).toBe(expected)
+    })
+  }
+
+  test('is cut where pages cut it, and says so', () => {
+    const long = `Content-Type: text/html||${'word '.repeat(60_000)}`
+    const { htmlText, truncated } = multipart('alternative', text, long)
+    expect([htmlText?.text.length, htmlText?.truncated]).toEqual([256 * 1024, true])
+    expect(truncated).toBeUndefined()
+  })
+})

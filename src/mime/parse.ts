@@ -17,6 +17,7 @@ const MAX_HEADER_NAME = 256
 const MAX_CONTENT_ID = 256
 /** Longer text keeps its line breaks. */
 const MAX_FLOWED = 1_000_000
+const MAX_HTML_TEXT = 256 * 1024
 const CR = 0x0d
 const LF = 0x0a
 
@@ -32,7 +33,7 @@ export function parseMail(raw: Uint8Array): Mail {
       .map(({ value, isCut }) => readMailboxes(unfold(value, declared), isCut))
   const sender = readSender(fields.find(({ key }) => key === 'from')?.value ?? '', declared)
   const from = authors(sender, mailboxes('from').slice(0, 1))
-  const { text, html, plain, isTruncated } = readBody(body)
+  const { text, html, htmlText, plain, isTruncated } = readBody(body)
   return {
     version: PARSE_VERSION,
     from,
@@ -43,6 +44,7 @@ export function parseMail(raw: Uint8Array): Mail {
     date: readDate(line('date')),
     text,
     html,
+    ...(htmlText && { htmlText }),
     headers: fields.map(({ name, value }) => ({
       name: cleanLine(name, MAX_HEADER_NAME),
       value: cleanLine(decodeEncodedWords(unfold(value, declared)), MAX_HEADER_VALUE),
@@ -96,7 +98,22 @@ function readBody({ texts, htmls }: Body) {
   const hasOther = htmls.some((part) => isHtml(part) && !texts.includes(part))
   const shown = html !== null && hasOther && text.trim() === '' ? convert(html) : text
   const plain = join(pieces.filter(({ converted }) => !converted))
-  return { text: shown, html, plain, isTruncated: isTruncated() }
+  const htmlText = html !== null && plain.trim() !== '' ? fullerText(html, text) : undefined
+  return { text: shown, html, htmlText, plain, isTruncated: isTruncated() }
+}
+
+/** Undefined if the HTML says no more than the text. It is cut where pages cut it. */
+function fullerText(html: string, text: string): Mail['htmlText'] {
+  const { convert, isTruncated } = htmlConverter()
+  const converted = convert(html)
+  if (letterCount(converted) <= letterCount(text)) return undefined
+  const shown = converted.slice(0, MAX_HTML_TEXT)
+  return { text: shown, truncated: isTruncated() || shown.length < converted.length }
+}
+
+/** Without the targets of links, which are often longer than what they are about. */
+function letterCount(text: string): number {
+  return text.replace(/https?:\/\/\S+/g, '').replace(/[^\p{L}\p{N}]+/gu, '').length
 }
 
 /** The text of a part with LF line ends. */

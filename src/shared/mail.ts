@@ -21,7 +21,7 @@ export interface Envelope {
  * Raise it when a change makes the same mail parse differently, including its codes and links. Older stored results are then
  * recomputed when read; what lists show of the mail is not, because it was saved with the message.
  */
-export const PARSE_VERSION = 1
+export const PARSE_VERSION = 2
 
 /** Result of the full parse, stored next to the raw bytes. Plain JSON. */
 export interface Mail {
@@ -37,6 +37,8 @@ export interface Mail {
   /** Never both null: text is generated from HTML if there is only HTML. */
   text: string | null
   html: string | null
+  /** The text of the HTML, if it says more than the text part. For pages without HTML. */
+  htmlText?: { text: string; truncated: boolean } | undefined
   headers: { name: string; value: string }[]
   attachments: AttachmentInfo[]
   /** Most likely first. */

@@ -86,8 +86,8 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
 const MAX_RETURNED_LENGTH = 256 * 1024
 
 /** Too long to be returned if it is stored. Fields that are always short are not counted. */
-export function isLong({ text, html, headers, links }: Mail): boolean {
-  let length = (text?.length ?? 0) + (html?.length ?? 0)
+export function isLong({ text, html, htmlText, headers, links }: Mail): boolean {
+  let length = (text?.length ?? 0) + (html?.length ?? 0) + (htmlText?.text.length ?? 0)
   for (const { name, value } of headers) length += name.length + value.length
   for (const { url } of links) length += url.length
   return length > MAX_RETURNED_LENGTH

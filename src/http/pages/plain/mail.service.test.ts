@@ -36,6 +36,22 @@ const MESSAGE: Message = {
   size: 1,
 }
 
+const NEWSLETTER = `From: news@news.test
+Subject: News
+MIME-Version: 1.0
+Content-Type: multipart/alternative; boundary=b
+
+--b
+
+See our page: https://click.news.test/?id=1&long=yes
+--b
+Content-Type: text/html
+
+<h2>Autumn recipes</h2><ul><li>Soup<li>Pie</ul>
+<p><a href="https://click.news.test/?id=1&amp;long=yes">Read more</a></p>
+--b--
+`.replaceAll('\n', '\r\n')
+
 /** The page of a mail with this parse result. */
 async function pageOf(mail: Mail): Promise<string> {
   const server = await openTestServer({ parse: async () => mail })
@@ -117,6 +133,26 @@ describe('200', () => {
       expect(String(body).includes('href="https://a.test/"')).toBe(clickable)
     })
   }
+
+  test('HTML that says more than the text part is shown as text, with headings, lists and targets of links; body_text stays the text part', async () => {
+    const { token, id } = await sessionWithMail(NEWSLETTER)
+    const { text } = await get(`/plain/mail/${id}`, cookieFor(token))
+    const [, shown = ''] = /<pre class="plain-text" dir="auto">(.*?)<\/pre>/s.exec(text) ?? []
+    const target = 'https://click.news.test/?id=1&#38;long=yes'
+    expect(shown).toBe(
+      `Autumn recipes\n\n * Soup\n * Pie\n\nRead more [<a href="${target}" rel="noreferrer noopener"><bdi>click.news.test</bdi></a>]`,
+    )
+    const { body } = await get(`/api/read-mail?id=${id}`, { authorization: `Bearer ${token}` })
+    const message = body['message'] as Record<string, unknown>
+    expect(message['body_text']).toBe('See our page: https://click.news.test/?id=1&long=yes')
+  })
+
+  test('from a suspicious sender, targets of links are text', () => {
+    const mail = { ...EMPTY_MAIL, text: 'Read [https://a.test/x]' }
+    const checks = { spf: 'none', dkim: 'none', dmarc: 'fail' } as const
+    const { body } = mailPage(ENGLISH_SITE, { message: MESSAGE, mail, checks, token: 't' })
+    expect(String(body)).toContain('>Read [https://a.test/x]</pre>')
+  })
 
   test('very long text is truncated, with a notice', async () => {
     const { token, id } = await sessionWithMail(

@@ -30,6 +30,7 @@ const MAX_FIRST_LINKS = 5
 /** One message as text. It does not reload, so that nothing moves while it is read. */
 export function mailPage(site: Site, { message, mail, checks, token }: MailView): HttpResponse {
   const { locale } = site
+  const hasLinks = !isSuspicious(message.senderName, message.senderEmail, checks)
   const { t } = locale
   const { id, recipient, receivedAt } = message
   const subject = message.subject || t('reader_no_subject')
@@ -43,8 +44,8 @@ export function mailPage(site: Site, { message, mail, checks, token }: MailView)
 <dt>${t('reader_to')}</dt><dd>${bdi(recipient)}</dd>
 <dt>${t('plain_received')}</dt><dd><time datetime="${isoTimestamp(receivedAt)}">${locale.dateTime(receivedAt)}</time></dd>
 </dl>
-${codeCard(locale, mail.codes)}${isSuspicious(message.senderName, message.senderEmail, checks) ? html`` : linkCard(locale, mail.links)}
-${textSection(locale, mail)}
+${codeCard(locale, mail.codes)}${hasLinks ? linkCard(locale, mail.links) : html``}
+${textSection(locale, mail, hasLinks)}
 ${attachmentSection(locale, id, mail.attachments)}
 <div class="row">
 <a class="button plain" href="/plain/mail/${id}/raw">${t('reader_save')}</a>
@@ -135,15 +136,31 @@ function isActionLink({ kind }: Pick<Link, 'kind'>): boolean {
   return kind === 'verify' || kind === 'sign_in' || kind === 'reset'
 }
 
-function textSection({ t }: Locale, { text, html: formatted, truncated }: Mail): Markup {
-  const whole = text ?? ''
-  const isLong = whole.length > MAX_TEXT_CHARS
-  const cut = isLong || truncated === true
-  const shown = isLong ? whole.slice(0, MAX_TEXT_CHARS) : whole
+/** The text part, or the text of the HTML if that says more. */
+function fullText({ htmlText, text, truncated }: Mail) {
+  const whole = htmlText ?? { text: text ?? '', truncated: truncated === true }
+  const shown = whole.text.slice(0, MAX_TEXT_CHARS)
+  return { shown, isCut: whole.truncated || shown.length < whole.text.length }
+}
+
+const MAX_TARGETS = 500
+
+/** Text made from HTML has the targets of links in brackets. They are shown by their host, because most are very long. */
+function withTargets(text: string): Markup[] {
+  return text.split(/\[(https?:\/\/[^\s[\]]+)\]/).map((part, at) => {
+    if (at % 2 === 0) return html`${part}`
+    if (at > 2 * MAX_TARGETS || !URL.canParse(part)) return html`[${part}]`
+    const { href, host } = new URL(part)
+    return html`[<a href="${href}" rel="noreferrer noopener">${bdi(host)}</a>]`
+  })
+}
+
+function textSection({ t }: Locale, mail: Mail, hasLinks: boolean): Markup {
+  const { shown, isCut } = fullText(mail)
   return html`<section aria-labelledby="text">
 <h2 id="text" class="unseen">${t('reader_view_text')}</h2>
-${shown.trim() === '' ? html`<p class="plain-none">${t('reader_text_empty')}</p>` : html`<pre class="plain-text" dir="auto">${shown}</pre>`}
-${formatted === null ? html`` : html`<p class="soft">${t('plain_html')}</p>`}${cut ? html`<p class="soft">${t('reader_text_truncated')}</p>` : html``}
+${shown.trim() === '' ? html`<p class="plain-none">${t('reader_text_empty')}</p>` : html`<pre class="plain-text" dir="auto">${hasLinks ? withTargets(shown) : shown}</pre>`}
+${mail.html === null ? html`` : html`<p class="soft">${t('plain_html')}</p>`}${isCut ? html`<p class="soft">${t('reader_text_truncated')}</p>` : html``}
 </section>`
 }
 
@@ -172,7 +189,7 @@ export const plainMailRoutes = [
     async respond({ id }, { deps, site, token, request: { client, signal, reserveSendBudget } }) {
       const message = await findMessage(deps, token, id)
       const read = await readMail(deps, message, { client, signal: signal() })
-      reserveSendBudget(Math.min(read.mail.text?.length ?? 0, MAX_TEXT_CHARS))
+      reserveSendBudget(fullText(read.mail).shown.length)
       return mailPage(site, { message, ...read, token })
     },
   }),
