@@ -1,17 +1,12 @@
 import uPlot from 'uplot'
 import { textDirection } from '../../src/shared/languages.ts'
 import { language } from './i18n.ts'
-import type { PlotData } from './plot-data.ts'
+import { axisTop, type PlotData } from './plot-data.ts'
 import 'uplot/dist/uPlot.min.css'
 
 const DAY_SECONDS = 86_400
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const
 const DAY = { month: 'short', day: 'numeric' } as const
-/** 1, 2, 5, 10, … */
-const WHOLE = Array.from(
-  { length: 48 },
-  (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3),
-)
 
 interface Drawing {
   /** Its size, font and text colour are those of the plot; its border colour is that of the grid. */
@@ -91,20 +86,19 @@ function optionsOf(
     cursor: { y: false, points: { show: false }, drag: { x: false }, sync: { key: 'time' } },
     scales: {
       x: { dir: direction },
-      y: { range: (_: uPlot, _min: number, max: number) => [0, max > 0 ? max * 1.05 : 1] },
+      y: { range: (_: uPlot, _min: number, max: number) => [0, axisTop(max, isWhole)] },
     },
     axes: [
       // Far enough down for the lowest value beside the first time.
-      { ...axis, space: 60, gap: 10, size: 32, values: timeTexts },
+      { ...axis, gap: 10, size: 32, splits: () => timeTicks(times), values: timeTexts },
       {
         ...axis,
         side: isRtl ? 1 : 3,
-        space: 32,
         gap: 6,
+        splits: (_: uPlot, _axis: number, _min: number, top: number) => [0, top / 2, top],
         size: (_: uPlot, texts?: string[]) =>
           Math.max(overhang, ...(texts ?? []).map((text) => 8 + widthOf(text))),
         values: (_: uPlot, values: number[]) => values.map(formatValue),
-        ...(isWhole && { incrs: WHOLE }),
       },
     ],
     series: [
@@ -120,7 +114,15 @@ function optionsOf(
   } satisfies Partial<uPlot.Options>
 }
 
-function timeTexts(_plot: uPlot, times: number[], _axis: number, _space: number, step: number) {
-  const format = step < DAY_SECONDS ? CLOCK : DAY
+/** The first, the middle and the last step. */
+function timeTicks(times: readonly Date[]): number[] {
+  const last = Math.max(0, times.length - 2)
+  const steps = new Set([0, Math.floor(last / 2), last])
+  return [...steps].map((step) => (times[step]?.getTime() ?? 0) / 1000)
+}
+
+function timeTexts(_plot: uPlot, times: number[]): string[] {
+  const [first = 0, last = first] = [times[0], times.at(-1)]
+  const format = last - first <= DAY_SECONDS ? CLOCK : DAY
   return times.map((time) => new Date(time * 1000).toLocaleString(language.value, format))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type PlotData, plotRows } from './plot-data.ts'
+import { axisTop, type PlotData, plotRows } from './plot-data.ts'
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 const HALF_HOUR = 1_800_000
@@ -28,4 +28,22 @@ test('of other values a row has the largest, and a dash where nothing was record
     ['13', '7'],
     ['12', '–'],
   ])
+})
+
+test.each([
+  [0, true, 2],
+  [1, true, 2],
+  [3, true, 4],
+  [5, true, 6],
+  [7, true, 8],
+  [9, true, 10],
+  [11, true, 12],
+  [21, true, 30],
+  [1_234, true, 1_600],
+  [0, false, 1],
+  [0.25, false, 0.3],
+  [2.5, false, 3],
+  [48_000_000, false, 50_000_000],
+])('an axis up to %d (whole numbers: %s) ends at %d', (max, isWhole, top) => {
+  expect(axisTop(max, isWhole)).toBeCloseTo(top)
 })

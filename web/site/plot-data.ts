@@ -35,6 +35,17 @@ export function plotRows(data: PlotData, formatRow: (time: Date) => string): str
   return [...(hasTotals ? [[t('key_total'), ...totals]] : []), ...rows.toReversed()]
 }
 
+/** What the axis of values ends at: a round number whose half is round, too, so that three ticks name it. */
+export function axisTop(max: number, isWhole: boolean): number {
+  const half = Math.max(max, isWhole ? 2 : 0) / 2
+  if (half === 0) return 1
+  const unit = 10 ** Math.floor(Math.log10(half))
+  const round = ROUND.find((one) => one * unit >= half && !(isWhole && (one * unit) % 1)) ?? 10
+  return 2 * round * unit
+}
+
+const ROUND = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]
+
 export function valueText({ formatValue }: PlotData, value: number | null | undefined): string {
   return typeof value === 'number' ? formatValue(value) : '–'
 }
