@@ -60,8 +60,9 @@ test('used and remaining requests are shown in words, numbers and a bar, also th
   expect(await page.getByText('5 of 2,000 used').isVisible()).toBeTruthy()
 })
 
-test('domains are shown only if the operator allows them', async () => {
+test('domains are shown only if the operator allows them, and a daily limit only if the plan has one', async () => {
   const page = await showUsage(await ring.issue())
+  expect(await page.getByText('Daily limit resets').count()).toBe(0)
   expect(await page.getByRole('heading', { name: 'Your domains' }).count()).toBe(0)
 })
 

@@ -63,7 +63,7 @@ export function UsageView({ usage }: { usage: Usage }) {
             [t('key_prefix'), <code key="prefix">{prefix}</code>],
             [t('key_label'), label === '' ? null : label],
             [t('key_valid_until'), end === null ? t('key_never') : formatDateTime(end)],
-            [t('key_resets'), formatDateTime(resets)],
+            [t('key_resets'), usage.per_day === null ? null : formatDateTime(resets)],
           ]}
         />
         <Actions />
