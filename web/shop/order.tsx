@@ -22,6 +22,8 @@ export function ClaimedKeyView({ claimed: { key, order_id: orderId } }: { claime
       <Samples apiKey={key} />
       <p class="soft">
         {t('shop_usage')} <a href="/key">{t('site_key')}</a>
+        <br />
+        {t('key_storage_hint')}
       </p>
     </div>
   )

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { storeKey } from '../key/key-state.ts'
 import type { ClaimedKey, Order } from '../site/api.ts'
 import { ApiError, requestJson } from '../site/api-client.ts'
 import { tabStore } from '../site/storage.ts'
@@ -55,7 +56,10 @@ export function watchOrder(id: string) {
     error.value = undefined
     try {
       const path = `/api/orders/${id}/claim`
-      claimed.value = await requestJson<ClaimedKey>(path, { method: 'POST', headers: headers() })
+      const made = await requestJson<ClaimedKey>(path, { method: 'POST', headers: headers() })
+      // "Your key" then shows it, too.
+      storeKey(made.key)
+      claimed.value = made
     } catch (cause) {
       error.value = cause
     } finally {
