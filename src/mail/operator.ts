@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Address } from '../base/address.ts'
+import { type Address, parseAddress } from '../base/address.ts'
 import { timestampFields } from '../base/time.ts'
 import { EMPTY_MAIL, type Mail } from '../shared/mail.ts'
 import type { MailDeps } from './deps.ts'
@@ -32,6 +32,39 @@ export async function endSessionByAddress(
   if (!session || !(await store.endSession(session.id, now()))) return undefined
   await store.waitUntilVisible()
   return session
+}
+
+const MAX_NAMED = 20
+const MAX_TRIED = 200
+const MAX_LOCAL_CHARS = 64
+const MAX_HOST_CHARS = 253
+
+/** Live sessions of addresses that a report of abuse names: of the first 20. */
+export async function findNamedSessions(
+  { store, now }: Pick<OperatorDeps, 'store' | 'now'>,
+  text: string,
+): Promise<Session[]> {
+  const addresses = namedAddresses(text)
+  const found = await Promise.all(
+    addresses.map((address) => store.findSessionByAddress(address, now())),
+  )
+  return found.filter((session) => session !== undefined)
+}
+
+/** Looks around each @, so that the time grows with the text, whatever it is. */
+function namedAddresses(text: string): Address[] {
+  const addresses = new Set<Address>()
+  let at = text.indexOf('@')
+  for (let tried = 0; at >= 0 && tried < MAX_TRIED && addresses.size < MAX_NAMED; tried += 1) {
+    const before = text.slice(Math.max(0, at - MAX_LOCAL_CHARS), at)
+    const after = text.slice(at + 1, at + 1 + MAX_HOST_CHARS)
+    const [local = ''] = /[a-z0-9][a-z0-9._+-]*$/i.exec(before) ?? []
+    const [host = ''] = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+/i.exec(after) ?? []
+    const address = parseAddress(`${local}@${host}`)
+    if (address) addresses.add(address)
+    at = text.indexOf('@', at + 1)
+  }
+  return [...addresses]
 }
 
 /** One message to postmaster or abuse. Undefined if there is none with this id: mail of others is never returned. */

@@ -131,34 +131,47 @@ interface EntryListProps {
 
 /** With what is to be said while there are none, and the result of the last action. */
 function EntryList({ label, loaded, entries, none, action, children }: EntryListProps) {
-  // An entry that changed meanwhile may be on two pages.
-  const unique = new Map(entries?.map((entry) => [entry.key ?? entry.name, entry]))
   const keptFocus = useKeptFocus(loaded.value, '.entries > li')
   return (
     <section class="panel" tabIndex={-1} {...keptFocus}>
       <ErrorMessage error={loaded.error} />
       {!entries && loaded.isLoading && <p class="soft entries-none">{t('site_loading')}</p>}
       {entries?.length === 0 && <p class="soft entries-none">{none}</p>}
-      {unique.size > 0 && (
-        <ul class="entries" aria-label={label}>
-          {[...unique].map(([key, entry]) => (
-            <li key={key} tabIndex={-1}>
-              <Entry view={entry} action={action} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {entries && entries.length > 0 && <Entries label={label} entries={entries} action={action} />}
       {loaded.showMore && (
         <Button class="plain" disabled={loaded.isLoading} onClick={loaded.showMore}>
           {a('admin_more')}
         </Button>
       )}
       {children}
-      <div class="admin-result">
-        <ErrorMessage error={action.error} />
-        <p role="status">{action.message}</p>
-      </div>
+      <ActionResult action={action} />
     </section>
+  )
+}
+
+/** Of the last action. */
+export function ActionResult({ action }: { action: Action }) {
+  return (
+    <div class="admin-result">
+      <ErrorMessage error={action.error} />
+      <p role="status">{action.message}</p>
+    </div>
+  )
+}
+
+type EntriesProps = Pick<EntryListProps, 'label' | 'action'> & { entries: readonly EntryView[] }
+
+export function Entries({ label, entries, action }: EntriesProps) {
+  // An entry that changed meanwhile may be on two pages.
+  const unique = new Map(entries.map((entry) => [entry.key ?? entry.name, entry]))
+  return (
+    <ul class="entries" aria-label={label}>
+      {[...unique].map(([key, entry]) => (
+        <li key={key} tabIndex={-1}>
+          <Entry view={entry} action={action} />
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,10 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { Action } from '../site/action.tsx'
 import { ErrorMessage } from '../site/controls.tsx'
 import { type FactList, Facts } from '../site/facts.tsx'
 import { t } from '../site/i18n.ts'
-import type { OperatorMail, OperatorMailSummary } from './api.ts'
-import { listView } from './list.tsx'
-import { calling, useLoaded } from './state.ts'
+import { useKeptFocus } from '../site/kept-focus.ts'
+import type { AdminSession, OperatorMail, OperatorMailSummary } from './api.ts'
+import { blockAction } from './blocks.tsx'
+import { DialogForm } from './form.tsx'
+import { ActionResult, Entries, listView } from './list.tsx'
+import { sessionEntry } from './sessions.tsx'
+import { calling, useAction, useLoaded } from './state.ts'
 import { a, sizeText, timeText } from './texts.ts'
 
 /** Mail to postmaster and abuse. */
@@ -43,23 +48,47 @@ export const mailView = listView('mail', () => ({
 }))
 
 export function OpenMail({ id }: { id: number }) {
-  const { value, error, isLoading } = useLoaded('GET /admin/api/mail/{id}', { id })
+  const { value, error, isLoading, reload } = useLoaded('GET /admin/api/mail/{id}', { id })
+  const action = useAction(reload)
+  const keptFocus = useKeptFocus(value, '.entries > li')
   return (
-    <>
+    <section class="stack" tabIndex={-1} {...keptFocus}>
       <div class="row">
         <a class="button plain" href="#mail">
           {a('admin_mail_back')}
         </a>
         {value && (
-          <a class="button plain" href={`/admin/api/mail/${id}/raw`} download>
-            {t('reader_save')}
-          </a>
+          <>
+            <a class="button plain" href={`/admin/api/mail/${id}/raw`} download>
+              {t('reader_save')}
+            </a>
+            <DialogForm {...blockAction(value.message.sender_email)} action={action} />
+          </>
         )}
       </div>
       <ErrorMessage error={error} />
-      {isLoading && <p class="soft">{t('site_loading')}</p>}
+      {!value && isLoading && <p class="soft">{t('site_loading')}</p>}
       {value && <MailText message={value.message} />}
-    </>
+      {value && value.sessions.length > 0 && (
+        <NamedSessions sessions={value.sessions} action={action} />
+      )}
+      <ActionResult action={action} />
+    </section>
+  )
+}
+
+interface NamedSessionsProps {
+  sessions: readonly AdminSession[]
+  action: Action
+}
+
+function NamedSessions({ sessions, action }: NamedSessionsProps) {
+  const label = a('admin_mail_named')
+  return (
+    <section class="panel" aria-label={label}>
+      <h3>{label}</h3>
+      <Entries label={label} entries={sessions.map(sessionEntry)} action={action} />
+    </section>
   )
 }
 

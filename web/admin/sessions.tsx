@@ -1,5 +1,6 @@
 import { language } from '../site/i18n.ts'
-import { listView } from './list.tsx'
+import type { AdminSession } from './api.ts'
+import { type EntryView, listView } from './list.tsx'
 import { calling } from './state.ts'
 import { a, sizeText, timeText } from './texts.ts'
 
@@ -16,7 +17,11 @@ export const sessionsView = listView('sessions', () => ({
       options: ORDERS.map((order) => [order, a(`admin_order_${order}`)]),
     },
   ],
-  entry: ({ email: address, ...session }) => ({
+  entry: sessionEntry,
+}))
+
+export function sessionEntry({ email: address, ...session }: AdminSession): EntryView {
+  return {
     name: address,
     badge: session.key && [a('admin_session_key'), ''],
     facts: [
@@ -37,5 +42,5 @@ export const sessionsView = listView('sessions', () => ({
         ),
       },
     ],
-  }),
-}))
+  }
+}

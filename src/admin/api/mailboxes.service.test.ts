@@ -253,6 +253,23 @@ describe('operator mail', () => {
     ])
   })
 
+  test('has the live sessions of addresses that it names, at most 20', async () => {
+    const { email } = await session('named')
+    const others = Array.from({ length: 30 }, (_, at) => `nobody${at}@box.test`)
+    const sessionsIn = async (text: string) => {
+      await server.mail('abuse@box.test', `Subject: report\r\n\r\n${text}\r\n`)
+      const [{ id = 0 } = {}] = await list('/mail', 'messages')
+      return ((await read(`/mail/${id}`))['sessions'] as Fields[]).map((one) => one['email'])
+    }
+    for (const text of [`Spam by ${email}.`, `<MAILTO:NAMED@Box.Test>`, `${email}\r\n${email}`]) {
+      expect(await sessionsIn(text), text).toStrictEqual([email])
+    }
+    for (const text of ['none', '@', `@${email}`.replace('named', '@'), 'named@other.test']) {
+      expect(await sessionsIn(text), text).toStrictEqual([])
+    }
+    expect(await sessionsIn([...others, email].join(' '))).toStrictEqual([])
+  })
+
   test('needs either an id or all', async () => {
     for (const values of [{}, { id: '1', ...ALL }, { all: '0' }, { all: '1' }, { id: 'x' }]) {
       assertProblem(

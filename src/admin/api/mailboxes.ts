@@ -11,6 +11,7 @@ import { addressField, messageIdField } from '../../mail/api/schemas.ts'
 import {
   deleteOperatorMail,
   endSessionByAddress,
+  findNamedSessions,
   type OperatorDeps,
   readOperatorMail,
   readRawOperatorMail,
@@ -118,7 +119,8 @@ const mailRoutes = [
     method: 'GET',
     path: '/mail/{id}',
     title: 'Read operator mail',
-    description: 'One message to postmaster or abuse, as text.',
+    description:
+      'One message to postmaster or abuse, as text, with the live sessions of addresses that it names.',
     input: Type.Object({ id: Type.Integer({ minimum: 0 }) }),
     output: successSchema({
       message: named('OperatorMail', {
@@ -127,19 +129,26 @@ const mailRoutes = [
         truncated: Type.Boolean(),
         attachments: Type.Array(Type.Object({ filename: Type.String(), size: countField(12_000) })),
       }),
+      sessions: Type.Array(sessionSchema),
     }),
     problems: ['message_not_found'],
     async handle({ id }, deps: AdminDeps, { client, signal }) {
       const found = await readOperatorMail(deps, id, { client, signal: signal() })
       if (!found) throw noMessage()
-      const { text, truncated = false, attachments } = found.mail
+      const { message, mail } = found
+      const { htmlText, truncated = false, attachments } = mail
+      const shown = htmlText ?? { text: mail.text ?? '', truncated }
+      const sessions = await findNamedSessions(
+        operatorDeps(deps),
+        `${message.subject}\n${shown.text}`,
+      )
       return success({
         message: {
-          ...summaryJson(found.message),
-          text: text ?? '',
-          truncated,
+          ...summaryJson(message),
+          ...shown,
           attachments: attachments.map(({ filename, size }) => ({ filename, size })),
         },
+        sessions: sessions.map(sessionJson),
       })
     },
   }),

@@ -71,7 +71,10 @@ export async function seed({ app, ring }: Pick<ViewContext, 'app' | 'ring'>): Pr
   await store.close()
   for (const subject of [HEBREW, MARKUP, LONG.repeat(3), 'Spam']) {
     const head = `From: ${MARKUP.replaceAll(/[<>]/g, '')} <ann@sender.test>\r\nSubject: ${subject}`
-    await app.mail('abuse@box.test', `${head}\r\n\r\nHi.\r\n${HEBREW}\r\n${LONG.repeat(4)}\r\n`)
+    await app.mail(
+      'abuse@box.test',
+      `${head}\r\n\r\nHi. See ${LONG}@box.test.\r\n${HEBREW}\r\n${LONG.repeat(4)}\r\n`,
+    )
   }
   await ring.shop.labelKey(key.id, MARKUP)
   await ring.shop.labelKey((await ring.issue()).id, `${HEBREW} ${LONG}`)
