@@ -109,8 +109,13 @@ function tilesOf(figures: Figures): Tile[] {
     },
     healthTile('accounts', figures.gmail_accounts),
     healthTile('webhooks', figures.webhooks),
-    healthTile('checks', figures.checks),
+    checksTile(figures.checks),
   ]
+}
+
+function checksTile(checks: Figures['checks']): Tile {
+  const tile = healthTile('checks', checks)
+  return checks.all === 0 ? { ...tile, value: '–', more: a('admin_check_none') } : tile
 }
 
 function healthTile(
