@@ -68,7 +68,7 @@ function testMail(
     '',
     `Your verification code is ${code}.`,
     '',
-    'This is a test message. This address receives mail.',
+    'It works: this address receives mail.',
     '',
   ]
   return lines.join('\r\n')

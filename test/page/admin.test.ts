@@ -13,7 +13,7 @@ const { app, visit, allow } = openPages({ ...ADMIN_ENV, MAYFLY_TRUST_PROXY: '127
 
 /** The page, signed in. */
 async function openAdmin(): Promise<Page> {
-  allow({ complaint: /401/ })
+  allow({ complaint: /400|401/ })
   const page = await visit('/admin')
   await signIn(page)
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
@@ -37,7 +37,7 @@ test('the operator signs in, works and signs out; a wrong token is refused', asy
   expect(await page.getByLabel('Admin token').getAttribute('aria-invalid')).toBe('true')
   expect(await page.title()).toBe('Admin – Mayfly')
   await signIn(page)
-  await page.getByText('Only mail to postmaster and abuse can be read here.').first().waitFor()
+  await page.getByText('Only mail to postmaster and abuse is readable').first().waitFor()
 
   // The token is neither stored nor readable for scripts, and a reload keeps the sign-in.
   const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])'
@@ -200,11 +200,26 @@ test('a change keeps what a command has changed meanwhile, and the next page of 
   await entries.nth(52).waitFor()
   const shown = (await entries.allInnerTexts()).map((text) => /^spam\d+\.test/.exec(text)?.[0])
   expect(shown).toStrictEqual(names.toReversed())
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Block a sender' }).click()
+  const entry = dialog.getByLabel('Domain, address')
+  await entry.fill('10.0.0.1')
+  await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+  await dialog.getByRole('alert').getByText('10.0.0.1: private address, often a proxy.').waitFor()
+  await entry.fill('10.0.0.2')
+  await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Block anyway' }).click()
+  await page.getByRole('status').getByText('Blocked: 10.0.0.2').waitFor()
 })
 
-test('an open message has an address of its own, the focus never gets lost, and the checks are made on a click, which shows how far they are', async () => {
+const REPORTER = 'reporter@sender.test'
+
+test('an open message has an address of its own and offers to act, the focus never gets lost, and the checks are made on a click, which shows how far they are', async () => {
+  const { email } = await app().session()
   for (const subject of ['One', 'Two', 'Three']) {
-    await app().mail('abuse@box.test', `Subject: ${subject}\r\n\r\nThis is ${subject}.\r\n`)
+    const text = `This is ${subject}. See <${email.toUpperCase()}>, nobody@box.test.`
+    const report = `From: ${REPORTER}\r\nSubject: ${subject}\r\n\r\n${text}\r\n`
+    await app().mail('abuse@box.test', report)
   }
   const page = await openAdmin()
   await openView(page, 'Operator mail')
@@ -223,6 +238,16 @@ test('an open message has an address of its own, the focus never gets lost, and 
   await openView(page, 'Operator mail')
   await page.goBack()
   await page.getByText('This is Two.').waitFor()
+  const dialog = page.getByRole('dialog')
+  const named = page.getByRole('region', { name: 'Live addresses named in this message' })
+  await named.getByRole('button', { name: `End session: ${email}` }).click()
+  await dialog.getByRole('button', { name: 'End session' }).click()
+  await page.getByText(`The session of ${email} has ended.`).waitFor()
+  expect(await named.count()).toBe(0)
+  await page.getByRole('button', { name: 'Block a sender' }).click()
+  expect(await dialog.getByLabel('Domain, address, IP address').inputValue()).toBe(REPORTER)
+  await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+  await page.getByRole('status').getByText(`Blocked: ${REPORTER}`).waitFor()
   await page.getByRole('link', { name: 'Back to the list' }).click()
   await page.getByRole('button', { name: 'Delete: Two' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()

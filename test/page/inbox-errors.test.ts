@@ -120,7 +120,7 @@ test('a session that has expired empties the page, with a notice', async () => {
   await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
   await page.getByText('This address has expired. Its mail was deleted.').waitFor()
   expect(await row(page, 'Soon gone').count()).toBe(0)
-  expect(await page.title()).toBe('Inbox – Mayfly')
+  expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
 })
 
 test('the rate limit is shown with the time to wait, and then the page continues', async () => {

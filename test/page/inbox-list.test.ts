@@ -190,14 +190,14 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
   expect(await page.locator('.mail').count()).toBe(500)
-  expect(await page.getByText('This mailbox is not accepting mail').count()).toBe(0)
+  expect(await page.getByText('Mailbox full').count()).toBe(0)
 
   await waitForInbox(page)
   await mailMany(app(), session.email, 1)
   await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   // Whether the mailbox is full is in the list only, which is requested some seconds after new mail.
   await page.clock.fastForward(5_000)
-  await page.getByText('This mailbox is not accepting mail').waitFor()
+  await page.getByText('Mailbox full').waitFor()
   expect(await page.locator('.mail').count()).toBe(500)
   await page.locator('.mail-open').nth(400).click()
   await page.getByRole('heading', { name: /^Mail \d+$/ }).waitFor()

@@ -41,7 +41,7 @@ test('mail appears without a reload and without polling, newest first, and is un
   expect(await page.title()).toBe('(1) Inbox – Mayfly')
   await opener(page, 'bob').click()
   await page.getByText('1 unread').waitFor({ state: 'hidden' })
-  expect(await page.title()).toBe('Inbox – Mayfly')
+  expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
   expect(await icon.getAttribute('href')).toBe('/favicon.svg')
 
   await page.reload()

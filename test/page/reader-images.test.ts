@@ -111,7 +111,7 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await send(email, mailWithImages('forged'), 'eve@evil.test')
   await open(page, 'forged', 'May not be from sender.test')
   await blocked.waitFor()
-  await page.getByText('must be verified').waitFor()
+  await page.getByTitle('must be verified').waitFor()
   expect(await page.getByRole('button', { name: /^Always/ }).count()).toBe(0)
 
   await open(page, 'third')

@@ -293,7 +293,7 @@ describe('navigation', () => {
       await page.getByRole('article').getByRole('button', { name: 'Try again' }).click()
       await body.filter({ hasText: 'All is well.' }).waitFor()
       await unread.waitFor({ state: 'detached' })
-      expect(await page.title()).toBe('Inbox – Mayfly')
+      expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
     }
   })
 })

@@ -50,6 +50,12 @@ test('a plan can be bought with clicks, the private link leads back to the order
   expect(
     (await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`),
   ).toBeTruthy()
+
+  // The first call works from here, and "Your key" knows the key.
+  await button(page, 'Send').click()
+  await page.getByText('"emails": []').waitFor()
+  await page.locator('main').getByRole('link', { name: 'Your key' }).click()
+  await page.getByText('1 of 100,000 used').waitFor()
 })
 
 test('the link of an order opens it and is removed from the address bar; the key can be copied and downloaded', async () => {
@@ -153,7 +159,7 @@ describe('returning to an order', () => {
     allow({ complaint: /404/ })
     const { id, secret } = await paidOrder()
     const page = await visit(`/orders/${id}`)
-    await page.getByText('does not have the claim secret').waitFor()
+    await page.getByText('Open this order with its private link.').waitFor()
     // It cannot be sent to the server: these characters are not allowed in a header.
     await page.getByLabel('Claim secret').fill('mf_live_€')
     await button(page, 'Open order').click()
@@ -172,7 +178,7 @@ describe('returning to an order', () => {
     const made = await paidOrder()
     const oldKey = String((await claim(app().url, made)).body['key'])
     const page = await visit(`/orders/${made.id}#${made.secret}`)
-    await page.getByText('revokes the old key').waitFor()
+    await page.getByText('revokes it immediately').waitFor()
     const createKey = button(page, 'Create a new key')
     expect(await createKey.getAttribute('class')).toBe('plain')
     const dialog = page.getByRole('dialog', { name: 'Replace your key?' })

@@ -40,13 +40,13 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   await press('Show secret')
   const secret = (await section.locator('.secret-sample code').textContent()) ?? ''
   await press('Send a test')
-  await section.getByText('Test result: 200').waitFor()
+  await section.getByText('Test delivered: status 200').waitFor()
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Send a test')
   const [one] = receiver.received
   new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
   await app().mail('page@pool.test')
   await waitUntil(() => receiver.received.length === 2)
-  await confirm('Deliver again')
+  await confirm('Redeliver all messages')
   await waitUntil(() => receiver.received.length === 3)
   await confirm('Roll secret')
   await waitUntil(
@@ -57,6 +57,20 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   expect(
     (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
   ).toStrictEqual(['200'])
+  const badge = section.locator('summary .badge')
+  expect(await badge.innerText()).toBe('Active')
+  receiver.state.behaviour = 500
+  await press('Send a test')
+  await section.getByText(/^Test failed: status 500 \(\d+ ms\)$/).waitFor()
+  expect(await badge.innerText()).toBe('Test failed')
+  await receiver.close()
+  await press('Send a test')
+  await section.getByText('Test failed: could not connect').waitFor()
+  await receiver.open()
+  receiver.state.behaviour = 200
+  await press('Send a test')
+  await section.getByText('Test delivered').waitFor()
+  expect(await badge.innerText()).toBe('Active')
   await page.setViewportSize(PHONE)
   await checkAccessibility(page)
   await confirm('Delete webhook')

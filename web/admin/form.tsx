@@ -32,14 +32,15 @@ export type FormValues = Record<string, string | boolean | undefined>
 interface FieldFormProps {
   fields: readonly FieldView[]
   class: string
+  onInput?(): void
   onSubmit(values: FormValues): void
   /** Buttons. */
   children: ComponentChildren
 }
 
-export function FieldForm({ fields, class: className, onSubmit, children }: FieldFormProps) {
+export function FieldForm({ fields, onSubmit, children, ...rest }: FieldFormProps) {
   return (
-    <Form class={className} onSubmit={(form) => onSubmit(valuesOf(form, fields))}>
+    <Form {...rest} onSubmit={(form) => onSubmit(valuesOf(form, fields))}>
       {fields.map((field) => (
         <FieldInput key={field.name} {...field} />
       ))}
@@ -87,6 +88,8 @@ export interface FormView {
   title?: string
   submit: string
   fields: readonly FieldView[]
+  /** For what is refused without `force`: what to say about the error, and the button that sends the form with it. */
+  warning?: { text(error: unknown): string | undefined; submit: string }
 }
 
 interface DialogFormProps {
@@ -101,14 +104,28 @@ interface DialogFormProps {
 
 /** A button that opens a form. */
 export function DialogForm({ text, form, run, action }: DialogFormProps) {
-  const { title = text, submit, fields } = form
+  const { title = text, submit, fields, warning } = form
+  const [warned, setWarned] = useState('')
   const [isOpen, setOpen] = useState(false)
   const sending = useAction()
-  const close = () => setOpen(false)
+  const close = () => {
+    setOpen(false)
+    setWarned('')
+  }
 
   async function send(values: FormValues): Promise<void> {
-    const message = await sending.run(() => run(values))
-    if (message === undefined) return
+    const message = await sending.run(async () => {
+      try {
+        return await run(warned === '' ? values : { ...values, force: true })
+      } catch (error) {
+        const about = warning?.text(error)
+        if (about === undefined) throw error
+        setWarned(about)
+        return ''
+      }
+    })
+    // Failed, or to be confirmed.
+    if (!message) return
     close()
     await action.run(async () => message)
   }
@@ -120,11 +137,16 @@ export function DialogForm({ text, form, run, action }: DialogFormProps) {
       </Button>
       {isOpen && (
         <Dialog title={title} onClose={close}>
-          <FieldForm class="stack" fields={fields} onSubmit={(values) => void send(values)}>
-            <ErrorMessage error={sending.error} />
+          <FieldForm
+            class="stack"
+            fields={fields}
+            onInput={() => setWarned('')}
+            onSubmit={(values) => void send(values)}
+          >
+            <ErrorMessage error={warned || sending.error} />
             <div class="row">
-              <button type="submit" disabled={sending.isBusy}>
-                {submit}
+              <button type="submit" class={warned && 'danger'} disabled={sending.isBusy}>
+                {warned ? warning?.submit : submit}
               </button>
               <Button class="plain" onClick={close}>
                 {t('site_cancel')}

@@ -4,7 +4,8 @@ import type { Language } from '../../src/shared/languages.ts'
 import en from '../../src/shared/locales/admin/en.json' with { type: 'json' }
 import { type AdminCatalogue, translate, type Values } from '../../src/shared/translate.ts'
 import { formatShortTime } from '../site/format.ts'
-import { language, loadCatalogue, t } from '../site/i18n.ts'
+import { language, loadCatalogue } from '../site/i18n.ts'
+import { webhookReason } from '../site/webhook-text.ts'
 
 // Besides the texts that all pages share: no other page has to load these.
 const CATALOGUES = import.meta.glob<AdminCatalogue>(
@@ -19,17 +20,11 @@ export function a(name: keyof AdminCatalogue, values: Values = {}): string {
   return translate(loaded.value.texts[name], loaded.value.language, values)
 }
 
-/** A label of a series, or the reason of a webhook. Classes of statuses are the same in all languages. */
+/** A label of a series, or why a domain is suspended. */
 export function labelText(label: string): string {
-  const status = /^status_(\d+)$/.exec(label)?.[1]
-  if (status !== undefined) return a('admin_label_status', { status })
-  const quota = QUOTAS.find((one) => one === label)
-  if (quota) return t(`key_state_${quota}`)
   const name = `admin_label_${label}`
-  return isName(name) ? a(name) : label.replaceAll('_', ' ')
+  return isName(name) ? a(name) : webhookReason(label)
 }
-
-const QUOTAS = ['plan_expired', 'quota_exhausted', 'daily_limit'] as const
 
 /** Why an account is not used, or fails, which the service says in English; null if there is no reason. Rare ones stay so. */
 export function accountReason(text: string | null): string | null {

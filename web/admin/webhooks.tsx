@@ -1,7 +1,8 @@
 import { t } from '../site/i18n.ts'
+import { testText, webhookReason } from '../site/webhook-text.ts'
 import { listView } from './list.tsx'
 import { call, calling } from './state.ts'
-import { a, labelText, timeText } from './texts.ts'
+import { a, timeText } from './texts.ts'
 
 export const webhooksView = listView('webhooks', () => ({
   entry: ({ id, url, state, reason, ...webhook }) => ({
@@ -10,7 +11,7 @@ export const webhooksView = listView('webhooks', () => ({
     title: <code class="admin-url">{url}</code>,
     badge: [t(`hook_${state}`), state === 'active' ? 'good' : 'bad'],
     facts: [
-      [t('hook_reason'), reason && labelText(reason)],
+      [t('hook_reason'), reason && webhookReason(reason)],
       [a('admin_key'), webhook.key_id],
       [t('hook_address'), webhook.to],
       [t('hook_last'), timeText(webhook.last_delivery_at_iso)],
@@ -22,8 +23,7 @@ export const webhooksView = listView('webhooks', () => ({
         text: t('hook_test'),
         async run() {
           const { delivery } = await call('POST /admin/api/webhooks/{id}/test', { id })
-          const result = delivery.error ? labelText(delivery.error) : String(delivery.status)
-          return t('hook_tested', { result, ms: delivery.ms })
+          return testText(delivery)
         },
       },
       state !== 'active' && {

@@ -139,11 +139,10 @@ function setAppBadge(count: number): void {
 export function startUnreadTitle(): void {
   effect(() => {
     const count = unreadCount.value
-    const prefix = count === 0 ? '' : `(${count.toLocaleString(language.value)}) `
+    const prefix = `(${count.toLocaleString(language.value)}) `
     const message = newCode.value
-    document.title = message
-      ? `${message.code} · ${senderName(message)}`
-      : `${prefix}${t('site_inbox')} – Mayfly`
+    const title = count === 0 ? t('site_title') : `${prefix}${t('site_inbox')} – Mayfly`
+    document.title = message ? `${message.code} · ${senderName(message)}` : title
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
     if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
     setAppBadge(count)

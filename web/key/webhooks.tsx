@@ -7,6 +7,7 @@ import { Facts } from '../site/facts.tsx'
 import { formatDateTime } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { useKeptFocus } from '../site/kept-focus.ts'
+import { isDelivered, testText, webhookReason } from '../site/webhook-text.ts'
 import { Entry, EntryActions } from './entry.tsx'
 import { requestWithKey } from './key-state.ts'
 import { SecretSample } from './secrets.tsx'
@@ -78,6 +79,7 @@ interface WebhookViewProps {
 function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
   const { id, url, state } = webhook
   const [deliveries, setDeliveries] = useState<Delivery[]>([])
+  const [tested, setTested] = useState<DeliveryOutcome | undefined>(undefined)
   const action = useAction({ done: reload })
   const reading = useAction()
   const loadDeliveries = async () => {
@@ -86,11 +88,7 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
     return ''
   }
   return (
-    <Entry
-      name={url}
-      badge={[t(`hook_${state}`), state === 'active' ? 'good' : 'bad']}
-      isOpen={secret !== undefined}
-    >
+    <Entry name={url} badge={badgeOf(state, tested)} isOpen={secret !== undefined}>
       {secret !== undefined && (
         <div class="stack">
           <p class="notice good">{t('hook_secret')}</p>
@@ -98,7 +96,7 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
         </div>
       )}
       <WebhookFacts webhook={webhook} />
-      <EntryActions views={actionsOf(webhook, show)} action={action} />
+      <EntryActions views={actionsOf(webhook, { show, onTested: setTested })} action={action} />
       <details
         class="more"
         onToggle={({ currentTarget }) => {
@@ -113,13 +111,21 @@ function WebhookView({ webhook, secret, show, reload }: WebhookViewProps) {
   )
 }
 
+/** A test changes no state, but one that failed must not be called active. */
+function badgeOf(state: Webhook['state'], tested: DeliveryOutcome | undefined) {
+  if (state !== 'active') return [t(`hook_${state}`), 'bad'] as const
+  return tested && !isDelivered(tested)
+    ? ([t('hook_test_failed'), 'bad'] as const)
+    : ([t('hook_active'), 'good'] as const)
+}
+
 function WebhookFacts({ webhook }: { webhook: Webhook }) {
   const { reason, to, last_delivery_at_iso: last, next_attempt_at_iso: next } = webhook
   const { backlog, gap_since_iso: gap } = webhook
   return (
     <Facts
       facts={[
-        [t('hook_reason'), reason],
+        [t('hook_reason'), reason && webhookReason(reason)],
         [t('hook_address'), to],
         [t('hook_last'), last && formatDateTime(last)],
         [t('hook_next'), next && formatDateTime(next)],
@@ -130,7 +136,11 @@ function WebhookFacts({ webhook }: { webhook: Webhook }) {
   )
 }
 
-function actionsOf({ id, url, state }: Webhook, show: WebhookViewProps['show']): ActionView[] {
+interface Results extends Pick<WebhookViewProps, 'show'> {
+  onTested(outcome: DeliveryOutcome): void
+}
+
+function actionsOf({ id, url, state }: Webhook, { show, onTested }: Results): ActionView[] {
   const changing =
     (change: string, values: Record<string, string> = {}) =>
     async () => {
@@ -143,7 +153,8 @@ function actionsOf({ id, url, state }: Webhook, show: WebhookViewProps['show']):
       async run() {
         const path = `/${id}/test`
         const { delivery } = await call<ApiResponses['POST /webhooks/{id}/test']>(path, {})
-        return t('hook_tested', { result: outcomeText(delivery), ms: delivery.ms })
+        onTested(delivery)
+        return testText(delivery)
       },
     },
     ...(state === 'active' ? [] : [{ text: t('hook_enable'), run: changing('enable') }]),
@@ -170,10 +181,6 @@ function actionsOf({ id, url, state }: Webhook, show: WebhookViewProps['show']):
   ]
 }
 
-function outcomeText({ status, error }: Pick<DeliveryOutcome, 'status' | 'error'>): string {
-  return error ?? String(status)
-}
-
 function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
   if (deliveries.length === 0) return <p class="soft">{t('hook_none')}</p>
   return (
@@ -196,7 +203,7 @@ function DeliveryTable({ deliveries }: { deliveries: readonly Delivery[] }) {
           {deliveries.map((delivery) => (
             <tr key={`${delivery.message_id} ${delivery.attempt} ${delivery.attempted_at}`}>
               <td>{formatDateTime(delivery.attempted_at_iso)}</td>
-              <td>{outcomeText(delivery)}</td>
+              <td>{delivery.error === null ? delivery.status : webhookReason(delivery.error)}</td>
               <td class="number">{delivery.attempt}</td>
               <td class="number">{t('docs_duration', { time: delivery.ms })}</td>
             </tr>

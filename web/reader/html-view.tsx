@@ -172,13 +172,16 @@ function RemoteImagesNotice(props: RemoteImagesNoticeProps) {
       </div>
     )
   }
-  const why = `${t('reader_images_why')}${sender ? '' : ` ${t('reader_images_unverified')}`}`
   return (
     <div class="remote-images">
       <p>
-        <strong>{t('reader_images', { count })}</strong> <span>{why}</span>
+        <strong>{t('reader_images', { count })}</strong> <span>{t('reader_images_why')}</span>
       </p>
-      <Button class="plain small" onClick={onLoadOnce}>
+      <Button
+        class="plain small"
+        title={sender ? undefined : t('reader_images_unverified')}
+        onClick={onLoadOnce}
+      >
         {t('reader_images_load_once')}
       </Button>
       {sender && (

@@ -27,6 +27,10 @@ export function formatShortTime(
   return new Date(time).toLocaleString(language.value, { dateStyle: 'medium', timeStyle })
 }
 
+export function capitalised(text: string): string {
+  return text.replace(/^./u, (first) => first.toLocaleUpperCase(language.value))
+}
+
 /** In the two largest units; seconds only below two minutes. */
 export function formatDuration(
   ms: number,

@@ -7,7 +7,8 @@ import { startContent } from './plain/start.ts'
 /** Pages that a script of web/ renders; without one they say what to do instead. */
 export const pageRoutes = [
   pageRoute('/', {
-    title: 'site_inbox',
+    title: 'site_title',
+    namesSite: true,
     entry: 'inbox/inbox.tsx',
     publicPath: '/',
     showsMail: true,

@@ -27,7 +27,7 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     '{count} links',
     '{time} ms',
     'ID',
-    'Status {status}',
+    'status {status}',
   ],
   de: [
     'API',
@@ -46,7 +46,6 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     '{time} ms',
     'ID',
     'Median',
-    'Status {status}',
   ],
   fr: [
     ...[

@@ -23,7 +23,7 @@ function docsContent(routes: readonly Route[], site: string): Markup {
 ${tableOfContents(routes)}
 <main id="main">
 <h1>Mayfly API</h1>
-<p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. Machine-readable: <a href="/openapi.json">openapi.json</a>. <a href="/docs/coming-from">Coming from another service?</a></p>
+<p class="lead">Create a temporary address, receive mail and read it as JSON. When the session expires, its mail is deleted. OpenAPI: <a href="/openapi.json">openapi.json</a>. <a href="/docs/coming-from">Coming from another service?</a></p>
 ${start(site)}
 ${requestRules()}
 ${routes.map((route) => section(route, site))}

@@ -27,6 +27,8 @@ export interface Site {
 
 interface Page {
   title: string
+  /** The title already names the site. */
+  namesSite?: boolean
   /** Where it is in the navigation; '': nowhere; undefined: the content has its own header and footer. */
   current?: NavigationItem | ''
   /** The script that takes over, by its source file in web/; undefined: the page needs none. */
@@ -45,8 +47,9 @@ interface Page {
 
 export function page(site: Site, options: Page): HttpResponse {
   const { built, config, locale } = site
-  const { title, current, entry, content, showsMail = false, refresh, publicPath } = options
+  const { current, entry, content, showsMail = false, refresh, publicPath } = options
   const { language } = locale
+  const title = options.namesSite ? options.title : `${options.title} – Mayfly`
   const files = entry === undefined ? undefined : built.entry(entry)
   const document = html`<!doctype html>
 <html lang="${language}" dir="${textDirection(language)}"${files ? html` data-scripted` : html``}>
@@ -57,7 +60,7 @@ export function page(site: Site, options: Page): HttpResponse {
 ${Object.entries(THEME_COLOURS).map(
   ([scheme, colour]) =>
     html`<meta name="theme-color" content="${colour}" media="(prefers-color-scheme: ${scheme})" data-scheme="${scheme}">\n`,
-)}<title>${title} – Mayfly</title>
+)}<title>${title}</title>
 ${sharing(site, title, publicPath)}<link rel="icon" href="/favicon.svg" type="image/svg+xml">
 <link rel="apple-touch-icon" href="/icons/touch-180.png">
 <link rel="manifest" href="/manifest.webmanifest">

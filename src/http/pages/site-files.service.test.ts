@@ -65,7 +65,9 @@ test('/robots.txt names the sitemap, which lists the public pages', async () => 
   const titles = new Set()
   for (const path of listed) {
     const page = await get(path ?? '')
-    titles.add(/<title>(.*)<\/title>/.exec(page.text)?.[1])
+    const title = /<title>(.*)<\/title>/.exec(page.text)?.[1]
+    titles.add(title)
+    expect(page.text, path).toContain(`<meta property="og:title" content="${title}">`)
     expect(page.text, path).toMatch(
       /<meta name="description" content="Get a disposable email address/,
     )
@@ -75,6 +77,7 @@ test('/robots.txt names the sitemap, which lists the public pages', async () => 
     expect(page.headers.get('cache-control'), path).toBe('no-store')
   }
   expect(titles.size).toBe(listed.length)
+  expect(titles).toContain('Mayfly – disposable email, no sign-up')
   for (const path of ['/leave', `/orders/ord_${'0'.repeat(22)}`, '/plain']) {
     expect((await get(path)).text, path).toMatch(/<meta name="robots" content="noindex">/)
   }

@@ -37,7 +37,7 @@ export function inboxPage(site: Site, inbox: Inbox): HttpResponse {
     title: session.count === 0 ? title : `(${session.count.toLocaleString(language)}) ${title}`,
     refresh: refreshes ? REFRESH_SECONDS : undefined,
     content: html`<h1 class="unseen">${title}</h1>
-${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(t('inbox_full')) : html``}
+${alreadyHasAddress ? notice(t('plain_already')) : html``}${isFull ? notice(fullText(locale, session)) : html``}
 ${addressPanel(locale, inbox)}
 <section aria-labelledby="mail">
 <div class="plain-head row"><h2 id="mail">${t('inbox_title')}</h2>${refreshControls(locale, refreshes)}</div>
@@ -45,6 +45,12 @@ ${messages.length === 0 ? emptyInbox(locale, inbox) : html`<ul class="plain-list
 ${isTruncated ? html`<p class="soft">${t('inbox_truncated', { count: messages.length })}</p>` : html``}
 </section>`,
   })
+}
+
+/** With a rule about messages, deleting some does not help. */
+function fullText({ t }: Locale, { rules: { maxMessages: count }, received }: Session): string {
+  const hasReachedLimit = count !== undefined && received >= count
+  return hasReachedLimit ? t('inbox_limit_reached', { count }) : t('inbox_full')
 }
 
 function addressPanel(locale: Locale, { session, token, now }: Inbox): Markup {

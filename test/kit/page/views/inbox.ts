@@ -112,7 +112,7 @@ export const inboxViews: readonly View[] = [
         await route.fulfill({ response, json: { ...(await response.json()), full: true } })
       })
       await page.getByRole('button', { name: 'Check now' }).click()
-      await page.getByText('This mailbox is not accepting mail').waitFor()
+      await page.getByText('Mailbox full').waitFor()
     },
   },
   {
