@@ -144,10 +144,10 @@ describe('the sender', () => {
         'unknown',
         'Unverified sender',
         'bob@nowhere.test',
-        'anyone could have sent this message',
+        'Anyone could have sent this',
         'bob@nowhere.test',
       ],
-      ['no author', 'Unverified sender', '', 'anyone could have sent this message', ''],
+      ['no author', 'Unverified sender', '', 'Anyone could have sent this', ''],
     ] as const) {
       await send(email, textMail('Hi.', { subject, from: `<${from}>` }), envelope)
       await opener(page, subject).click()
@@ -155,7 +155,7 @@ describe('the sender', () => {
       await article.getByText(badge).click()
       await article.getByText(why).waitFor()
       // It is about the envelope domain, which the sender chooses.
-      await article.getByText('by the envelope domain (SPF)').waitFor()
+      await article.getByText('Sending server allowed (SPF)').waitFor()
       await article.getByText('No signature').waitFor()
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
