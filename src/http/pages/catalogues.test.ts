@@ -46,6 +46,9 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
     '{time} ms',
     'ID',
     'Median',
+    'Filter',
+    'Codes',
+    'Code {code}',
   ],
   fr: [
     ...[
@@ -65,6 +68,9 @@ const SAME: Record<Exclude<Language, 'en'>, readonly string[]> = {
       'ID',
     ],
     '{count} messages',
+    'Codes',
+    'Code {code}',
+    'Invitation',
   ],
   zh: ['API', 'ID', '{time} ms'],
   ar: ['API', '{time} ms'],
