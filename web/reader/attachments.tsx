@@ -50,6 +50,7 @@ export function AttachmentStrip({ attachments, token, onShowAll }: StripProps) {
     <ul class="strip" aria-label={attachmentsLabel(attachments)}>
       {files.map((file) => {
         const { filename: name, content_type: type, size, url } = file
+        const [risk] = risksOf(name, type)
         return (
           <li key={file.index} class="strip-file">
             <Picture file={file} token={token} />
@@ -59,12 +60,12 @@ export function AttachmentStrip({ attachments, token, onShowAll }: StripProps) {
               </bdi>
               <bdi class="soft">{formatSize(size, language.value)}</bdi>
             </span>
-            {risksOf(name, type).length > 0 ? (
+            {risk ? (
               <Button
                 icon="warning"
                 class="quiet icon strip-risk"
-                aria-label={`${t('reader_details')}: ${name}`}
-                title={t('reader_details')}
+                aria-label={`${name}: ${riskText(risk, name)}`}
+                title={riskText(risk, name)}
                 onClick={onShowAll}
               />
             ) : (
@@ -140,7 +141,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
       <SaveButton path={url} token={token} name={name} caption={t('reader_attachment_save')} />
       {risksOf(name, type).map((risk) => (
         <p key={risk} class={SEVERE.has(risk) ? 'file-risk bad' : 'file-risk'}>
-          {t(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })}
+          {riskText(risk, name)}
         </p>
       ))}
     </li>
@@ -148,3 +149,7 @@ function File({ file, token }: { file: Attachment; token: string }) {
 }
 
 const SEVERE: ReadonlySet<Risk> = new Set<Risk>(['double', 'program', 'turned'])
+
+function riskText(risk: Risk, name: string): string {
+  return t(`reader_risk_${risk}`, { ending: name.split('.').at(-1) ?? '' })
+}
