@@ -55,7 +55,7 @@ export function timeText(iso: string | null): string | null {
 }
 
 async function loadTexts(chosen: Language): Promise<void> {
-  const texts = await loadCatalogue<AdminCatalogue>(chosen, en, CATALOGUES)
+  const texts = chosen === 'en' ? en : await loadCatalogue(chosen, CATALOGUES)
   if (texts && language.value === chosen) loaded.value = { language: chosen, texts }
 }
 

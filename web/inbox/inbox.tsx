@@ -22,13 +22,13 @@ startSync()
 startDeletions()
 startHistory()
 startNewest()
-startUnreadTitle()
 startNotifications()
 startOtherUnread()
 startSearch()
 startShortcuts()
 
 await mountPage(() => <Inbox />)
+startUnreadTitle()
 
 /** The page at /. */
 function Inbox() {

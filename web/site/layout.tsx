@@ -33,7 +33,8 @@ function replaceElement(selector: string, content: ComponentChild): void {
 /** Follows a change of the language. */
 export function setTitle(name: keyof Catalogue): void {
   effect(() => {
-    document.title = `${t(name)} – Mayfly`
+    // Until the texts are loaded, the title is that of the server.
+    if (t(name)) document.title = `${t(name)} – Mayfly`
   })
 }
 

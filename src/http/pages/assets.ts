@@ -10,7 +10,7 @@ import { route } from '../server/route.ts'
 export interface BuiltPage {
   /** The files that the page of this entry loads; undefined if it was not built. */
   entry(entry: string): EntryFiles | undefined
-  /** The texts of this language; English is part of the script. */
+  /** The texts of this language. */
   catalogue(language: string): string | undefined
   asset(name: string): Asset | undefined
 }
