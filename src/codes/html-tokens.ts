@@ -10,9 +10,9 @@ export type HtmlToken =
     }
 
 /**
- * Tokenizes HTML in one pass; as in a browser, a construct that is never closed extends to the end. Comments, declarations
- * and the content of scripts and styles are skipped. Not htmlparser2: its time is quadratic in the depth of nesting
- * (65,000 unclosed tags take many seconds).
+ * Tokenizes HTML in one pass; as in a browser, a construct that is never closed extends to the end. Comments, declarations,
+ * scripts and styles are empty texts, so that a caller that works in steps sees each of them. Not htmlparser2: its time is
+ * quadratic in the depth of nesting (65,000 unclosed tags take many seconds).
  */
 export function* htmlTokens(html: string): Generator<HtmlToken> {
   for (let at = 0; at < html.length; ) {
@@ -23,13 +23,15 @@ export function* htmlTokens(html: string): Generator<HtmlToken> {
     const found = TAG_START.test(html.slice(tag + 1, tag + 3))
       ? readTag(html, tag)
       : readNonTag(html, tag)
-    if (found.token) yield found.token
+    yield found.token
     at = found.end
   }
 }
 
+const SKIPPED: HtmlToken = { kind: 'text', text: '' }
+
 interface TokenEnd {
-  token?: HtmlToken
+  token: HtmlToken
   /** Offset of the next token. */
   end: number
 }
@@ -39,7 +41,7 @@ function readTag(html: string, at: number): TokenEnd {
   const name = (TAG_NAME.exec(html)?.[0] ?? '').toLowerCase()
   const end = tagEnd(html, at + 1 + name.length)
   if (SKIPPED_ELEMENTS.has(name))
-    return { end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
+    return { token: SKIPPED, end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
   const source = html.slice(at + 1 + name.length, Math.min(end, at + MAX_TAG))
   const attributes = (wanted: readonly string[]) => readAttributes(source, wanted)
   return { token: { kind: 'tag', name, source, attributes }, end }
@@ -47,8 +49,9 @@ function readTag(html: string, at: number): TokenEnd {
 
 /** A comment, a declaration, or literal `<`: a run of them is one token, because a mail may consist of millions. */
 function readNonTag(html: string, at: number): TokenEnd {
-  if (html.startsWith('<!--', at)) return { end: indexAfter(html, '-->', at + 4) }
-  if ('!?/'.includes(html[at + 1] ?? ' ')) return { end: indexAfter(html, '>', at + 1) }
+  if (html.startsWith('<!--', at)) return { token: SKIPPED, end: indexAfter(html, '-->', at + 4) }
+  if ('!?/'.includes(html[at + 1] ?? ' '))
+    return { token: SKIPPED, end: indexAfter(html, '>', at + 1) }
   LITERALS.lastIndex = at
   const [text = '<'] = LITERALS.exec(html) ?? []
   return { token: { kind: 'text', text }, end: at + text.length }
