@@ -77,3 +77,14 @@ test('a rate limit is kept across restarts, for all names, until the time that t
   // The account is kept.
   expect(asked.filter((path) => path === '/account')).toHaveLength(1)
 })
+
+test('a name that is limited again and again does not keep others from their turn', async () => {
+  const type = 'urn:ietf:params:acme:error:rateLimited'
+  const { send } = openCa(() => json(429, { type }, { 'retry-after': '7200' }))
+  await renew(send)
+  const { attempts } = await renew(send, new Date(NOW.getTime() + 7_200_000))
+  expect([...attempts].map(([name, { failures }]) => [name, failures])).toStrictEqual([
+    ['a.test', 1],
+    ['b.test', 1],
+  ])
+})

@@ -86,12 +86,14 @@ async function dueNames(
   const at = now()
   const isLimited = (one: Attempts) => one.limitedBy === directory && isWaiting(one, at)
   if (known.values().some(isLimited)) return []
-  return names.flatMap((name) => {
+  const due = names.flatMap((name) => {
     const attempts = known.get(name) ?? NO_ATTEMPTS
     const current = certificates.get(name)
     const isDue = !current || renewalTime(current, attempts, at) <= at
     return isDue && !isWaiting(attempts, at) ? [{ name, attempts, current }] : []
   })
+  // The limit may be about one domain only: after the wait, the others come first.
+  return due.toSorted((one, other) => one.attempts.failures - other.attempts.failures)
 }
 
 /** Those that can be read, by host name. */
