@@ -5,6 +5,7 @@ import { inShop, NOON, shopFolder } from '../../../test/kit/store/shop-folder.ts
 import { waitUntil } from '../../../test/kit/wait-until.ts'
 import { writeDatedBackup } from './dated.ts'
 import { startBackups } from './jobs.ts'
+import { LAST_BACKUP } from './last-backup.ts'
 import { backupMetrics } from './metrics.ts'
 
 let shop: ReturnType<typeof shopFolder>
@@ -66,6 +67,12 @@ test('after a backup of a timer, the time of the last one has a value, whoever m
   writeDatedBackup(shop.data, folder, { keep: 2, now: NOON, tell() {} })
   expect(await metric(config)).toHaveLength(1)
   shop.backup()
+  expect(await metric(config)).toHaveLength(1)
+})
+
+test('a note of another user that cannot be read does not hide the time of the last backup', async () => {
+  mkdirSync(join(shop.data, LAST_BACKUP))
+  const config = { data: shop.data, store: 'sqlite:', backup: { folder: '' } }
   expect(await metric(config)).toHaveLength(1)
 })
 
