@@ -71,20 +71,20 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
   },
   {
     name: 'base-url',
-    async run({ settings, localHttp, httpGet, now }, _, signal) {
+    async run({ settings, servesTls, localHttp, httpGet, now }, _, signal) {
       const { baseUrl } = settings.http
       const own = await localHttp()
       const local = 'status' in own && own.status === 200 ? own.body : undefined
       const isTried = baseUrl !== '' && local !== undefined
       const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
-      return evaluateBaseUrl(baseUrl, { response, local, now: now() })
+      return evaluateBaseUrl(baseUrl, { response, local, servesTls, now: now() })
     },
   },
   {
     name: 'proxy',
-    async run({ settings: { rateLimits, http, acme }, localHttp, throughProxy }) {
+    async run({ settings: { rateLimits, http }, servesTls, localHttp, throughProxy }) {
       const { baseUrl, trustProxy } = http
-      if (acme.on && trustProxy.length === 0) return skipped('no proxy: MAYFLY_ACME=on')
+      if (servesTls) return skipped('no proxy: MAYFLY_ACME=on')
       const isTried = baseUrl.startsWith('https:') && 'status' in (await localHttp())
       const counted = isTried ? countedClient((await throughProxy())?.body) : undefined
       return evaluateProxy({ baseUrl, trustProxy, rateLimits, counted })

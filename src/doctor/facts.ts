@@ -164,6 +164,8 @@ export function openFacts<C extends CheckContext>(context: C) {
     localSmtp,
     publicSmtp,
     connect,
+    /** HTTPS is served by the service itself, without a proxy. */
+    servesTls: settings.acme.on && settings.http.trustProxy.length === 0,
     isRunning: async () => 'greeting' in (await localSmtp()),
     ...httpFacts(context, { dns, localUrl }),
     /** Why the certificate files of the settings cannot be used. */

@@ -90,7 +90,8 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
       const isPinned = evaluateTlsa(host, tlsa, served).status === 'ok'
       const policies = await Promise.all(domains.filter(isNamed).map(facts.mtaStsPolicy))
       const isEnforced = settings.http.mtaSts === 'enforce' || policies.some(isEnforcedPolicy)
-      return evaluateCertificate(host, served, now(), { isEnforced, isPinned })
+      const isObtained = settings.acme.on && settings.smtp.tlsCert === ''
+      return evaluateCertificate(host, served, now(), { isEnforced, isPinned, isObtained })
     },
   },
   {
@@ -165,7 +166,7 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
   {
     name: 'mta-sts',
     subjects: ({ domains }) => domains.filter(isNamed),
-    async run({ host, settings, dns, mtaStsPolicy, now }, domain) {
+    async run({ host, settings, servesTls, dns, mtaStsPolicy, now }, domain) {
       const txt = await dns.txt(`_mta-sts.${domain}`)
       const policy = await mtaStsPolicy(domain)
       const mx = recordsOf(await dns.mx(domain))
@@ -173,7 +174,8 @@ export const MAIL_CHECKS: readonly CheckEntry[] = [
       const backups = mx
         .filter(({ priority }) => ours && priority > ours.priority)
         .map(({ exchange }) => exchange)
-      const facts = { host, backups, setting: settings.http.mtaSts, policy, now: now() }
+      const setting = settings.http.mtaSts
+      const facts = { host, backups, setting, policy, servesTls, now: now() }
       return evaluateMtaSts(domain, txt, facts)
     },
   },

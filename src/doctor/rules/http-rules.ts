@@ -3,7 +3,7 @@ import { isLoopback } from '../../base/ip.ts'
 import { printable } from '../../base/text.ts'
 import { NOT_RUNNING } from './installation-rules.ts'
 import type { HttpResponse } from './result.ts'
-import { overdueDays } from './tls-rules.ts'
+import { overdueDays, SEE_ACME } from './tls-rules.ts'
 
 export interface HttpFacts {
   port: number
@@ -28,34 +28,40 @@ export function evaluateHttp({ port, response, isRunning, storeFault }: HttpFact
   return failure(`port ${port}: ${status} ${printable(body)}`, restart)
 }
 
-/** `response` is the one to /api/domains through the URL, `local` that of the service itself. */
-export function evaluateBaseUrl(
-  baseUrl: string,
-  {
-    response,
-    local,
-    now,
-  }: { response: HttpResponse | undefined; local: string | undefined; now: Date },
-): CheckResult {
+export interface BaseUrlFacts {
+  /** To /api/domains through the URL. */
+  response: HttpResponse | undefined
+  /** The body of the service itself. */
+  local: string | undefined
+  /** The service serves HTTPS itself, without a proxy. */
+  servesTls?: boolean
+  now: Date
+}
+
+export function evaluateBaseUrl(baseUrl: string, facts: BaseUrlFacts): CheckResult {
+  const { response, local, servesTls = false, now } = facts
   const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
   if (baseUrl === '')
     return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
   const { hostname, host, protocol } = new URL(baseUrl)
   const isLocal = hostname === 'localhost' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
-  if (response && 'error' in response) return unreached(baseUrl, response)
+  if (response && 'error' in response) return unreached(baseUrl, response, servesTls)
   const target = response && redirectTarget(`${baseUrl}/api/domains`, response)
-  if (target) return redirected(baseUrl, target)
+  if (target) return redirected(baseUrl, target, servesTls)
   const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
   if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
   if (response && (response.status !== 200 || response.body !== local))
     return failure(
       `${baseUrl}/api/domains (status ${response.status}) is not this service`,
-      forwardFix(hostname, response.status),
+      servesTls ? leadHere(hostname) : forwardFix(hostname, response.status),
     )
   return (
-    expiryWarning(hostname, response, now) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
+    expiryWarning(hostname, facts) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
   )
 }
+
+const leadHere = (hostname: string) =>
+  `Make ${hostname} and its port 443 lead to this service (MAYFLY_HTTPS_PORT), without another server between them`
 
 function forwardFix(hostname: string, status: number): string {
   const forward = `Make the proxy forward ${hostname} to the HTTP port of this service, with its path`
@@ -70,33 +76,38 @@ function forwardFix(hostname: string, status: number): string {
 function unreached(
   baseUrl: string,
   { error, cause }: Extract<HttpResponse, { error: string }>,
+  servesTls: boolean,
 ): CheckResult {
   const seen = `${baseUrl}: ${error}`
   const valid = `Install a valid certificate for ${new URL(baseUrl).hostname}, with its intermediate certificates, in the proxy`
   const retry = `Many networks cannot reach their own address. Try it from elsewhere: curl -i ${baseUrl}/livez`
-  return cause === 'certificate' ? failure(seen, valid) : warning(seen, retry)
+  if (cause === 'certificate') return failure(seen, servesTls ? SEE_ACME : valid)
+  return warning(seen, retry)
 }
 
 function expiryWarning(
   hostname: string,
-  response: Exclude<HttpResponse, { error: string }> | undefined,
-  now: Date,
+  { response, servesTls, now }: BaseUrlFacts,
 ): CheckResult | undefined {
-  const { validFrom: notBefore, validTo: notAfter } = response ?? {}
+  if (!response || 'error' in response) return undefined
+  const { validFrom: notBefore, validTo: notAfter } = response
   const days = notBefore && notAfter && overdueDays({ notBefore, notAfter }, now)
   if (days === undefined) return undefined
   const renew =
     'Renew it in the proxy, and find out why that did not happen: its log, or certbot renew --dry-run'
-  return warning(`the certificate of ${hostname} expires in ${days} days`, renew)
+  const fix = servesTls ? SEE_ACME : renew
+  return warning(`the certificate of ${hostname} expires in ${days} days`, fix)
 }
 
-function redirected(baseUrl: string, target: URL): CheckResult {
+function redirected(baseUrl: string, target: URL, servesTls: boolean): CheckResult {
   const isUpgrade = target.protocol === 'https:' && baseUrl.startsWith('http:')
   if (isUpgrade)
     return warning(`${baseUrl} is not encrypted`, `Set MAYFLY_BASE_URL=${target.origin}`)
   const seen = `${baseUrl}/api/domains redirects to ${target.href}`
+  const { origin, hostname } = new URL(baseUrl)
+  if (servesTls) return failure(seen, leadHere(hostname))
   const move = `Set MAYFLY_BASE_URL=${target.origin}, or make the proxy serve ${baseUrl} without a redirect`
-  return failure(seen, target.origin === new URL(baseUrl).origin ? NO_REDIRECT : move)
+  return failure(seen, target.origin === origin ? NO_REDIRECT : move)
 }
 
 const NO_REDIRECT =

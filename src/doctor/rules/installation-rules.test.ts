@@ -200,6 +200,22 @@ describe('base URL', () => {
     test(`${name}: ${status}`, () =>
       expect(evaluateBaseUrl(url, { response, local, now: NOW }).status).toBe(status))
   }
+
+  test('without a proxy, no fix is for one', () => {
+    const validTo = new Date(NOW.getTime() + 1)
+    for (const response of [
+      { error: 'CERT_HAS_EXPIRED', cause: 'certificate' } as const,
+      { status: 404, body: '' },
+      { status: 301, body: '', location: 'https://box.example.org/' },
+      { status: 301, body: '', location: 'https://www.box.example.org/' },
+      { ...here, validFrom: hoursAgo(2_000), validTo },
+    ]) {
+      const facts = { response, local, now: NOW, servesTls: true }
+      const { status, fix } = evaluateBaseUrl('https://box.example.org', facts)
+      expect(status).not.toBe('ok')
+      expect(fix).toMatch(/^This service obtains|lead to this service/)
+    }
+  })
 })
 
 describe('proxy', () => {

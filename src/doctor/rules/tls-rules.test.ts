@@ -63,6 +63,14 @@ describe('certificate', () => {
     })
   }
 
+  test('obtained by the service: nobody is sent to certbot', () => {
+    for (const changed of [{ notAfter: NOW }, { names: [] }, { untrusted: 'SELF_SIGNED' }]) {
+      const options = { isObtained: true }
+      const { fix } = evaluateCertificate(HOST, { ...CERTIFICATE, ...changed }, NOW, options)
+      expect(fix).toMatch(/^This service obtains/)
+    }
+  })
+
   for (const [name, changed, status] of [
     ['valid', {}, 'ok'],
     ['for another name', { names: ['www.example.org'] }, 'failure'],
@@ -205,6 +213,15 @@ describe('MTA-STS', () => {
   }
 
   const TESTING = policy(GOOD.body.replace('enforce', 'testing'))
+
+  test('without a proxy, no fix is for one', () => {
+    for (const fetched of [TESTING, { error: 'CERT', cause: 'certificate' } as const]) {
+      const facts: MtaStsFacts = { ...FACTS, setting: 'enforce', policy: fetched, servesTls: true }
+      const { status, fix } = evaluateMtaSts(DOMAIN, STS, facts)
+      expect([status === 'ok', /proxy/.test(fix)]).toEqual([false, false])
+    }
+  })
+
   for (const [name, txt, changed, status, fix] of [
     [
       'on, but without a record',

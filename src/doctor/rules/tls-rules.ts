@@ -35,6 +35,10 @@ export function overdueDays(
 const USE_CERTIFICATE =
   'Copy the files for the user of the service by the deploy hook of docs/tls.md, and set MAYFLY_SMTP_TLS_CERT=/etc/mayfly/smtp-cert.pem and MAYFLY_SMTP_TLS_KEY=/etc/mayfly/smtp-key.pem'
 
+/** What is to be done about a certificate that the service obtains (MAYFLY_ACME=on). */
+export const SEE_ACME =
+  'This service obtains the certificate itself: see acme, and the log of the service'
+
 /**
  * Most servers deliver to a certificate that they cannot verify; if an MTA-STS policy is enforced, they do not. With a TLSA record (`isPinned`), no
  * CA is needed.
@@ -43,12 +47,14 @@ export function evaluateCertificate(
   host: string,
   { names, notBefore, notAfter, untrusted, chain }: ServedCertificate,
   now: Date,
-  { isEnforced = false, isPinned = false } = {},
+  { isEnforced = false, isPinned = false, isObtained = false } = {},
 ): CheckResult {
   const unverifiable = isEnforced ? failure : warning
   const seen = `for ${names.join(', ') || 'no name'}, valid until ${notAfter.toISOString().slice(0, 10)}`
-  const renew = `certbot renew --cert-name ${host}\n${USE_CERTIFICATE}`
-  const obtain = `certbot certonly --standalone -d ${host}\n${USE_CERTIFICATE}`
+  const certbot = (command: string) =>
+    isObtained ? SEE_ACME : `certbot ${command} ${host}\n${USE_CERTIFICATE}`
+  const renew = certbot('renew --cert-name')
+  const obtain = certbot('certonly --standalone -d')
   if (notAfter <= now) return failure(`${seen}: expired`, renew)
   const clock = `Check the clock of this machine: timedatectl\nIf it is right: ${renew}`
   if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, clock)
@@ -58,7 +64,7 @@ export function evaluateCertificate(
   if (untrusted !== '' && isPinned && !isEnforced) return ok(`${seen}, with a TLSA record`)
   const whole =
     'Put the intermediate certificates of the CA behind it, in the file that MAYFLY_SMTP_TLS_CERT names (certbot: fullchain.pem instead of cert.pem)'
-  if (NO_ISSUER.test(untrusted) && chain.length === 1)
+  if (NO_ISSUER.test(untrusted) && chain.length === 1 && !isObtained)
     return unverifiable(`${seen}: sent without its issuer (${untrusted})`, whole)
   if (untrusted !== '') return unverifiable(`${seen}: not verifiable (${untrusted})`, obtain)
   const days = overdueDays({ notBefore, notAfter }, now)
@@ -141,6 +147,8 @@ export interface MtaStsFacts {
   setting: 'off' | 'testing' | 'enforce'
   /** Needed only if the domain has a record. */
   policy: HttpResponse | undefined
+  /** The service serves HTTPS itself, without a proxy. */
+  servesTls?: boolean
   now: Date
 }
 
@@ -166,13 +174,13 @@ export function evaluateMtaSts(
 
 function evaluatePolicy(
   domain: string,
-  { host, backups, setting, policy }: MtaStsFacts,
+  { host, backups, setting, policy, servesTls = false }: MtaStsFacts,
 ): CheckResult {
   const url = mtaStsUrl(domain)
   const wanted = setting === 'off' ? 'testing' : setting
   const serve = `Serve this at ${url}, and change the id in the record whenever it changes (MAYFLY_MTA_STS=${wanted} and docs/tls.md):\n${mtaStsPolicy(host, wanted).trimEnd()}`
   if (!policy) return failure('the policy was not fetched', serve)
-  if ('error' in policy) return unfetched(domain, policy, serve)
+  if ('error' in policy) return unfetched(domain, policy, { servesTls, serve })
   const { mode, hosts, maxAge } = readPolicy(policy.body)
   if (policy.status !== 200 || mode === undefined) return invalidPolicy(policy, serve)
   const isAllowed = (one: string) => mode === 'none' || hosts.some((name) => matchesName(name, one))
@@ -180,7 +188,7 @@ function evaluatePolicy(
   if (!isAllowed(host))
     return (mode === 'enforce' ? failure : warning)(`${seen}: not ${host}`, serve)
   const backup = backups.find((one) => !isAllowed(one))
-  const remove = `Remove the MX record of ${backup}, or serve a policy with the line mx: ${backup} at the proxy`
+  const remove = `Remove the MX record of ${backup}, or serve a policy with the line mx: ${backup} by a proxy`
   if (backup !== undefined) return warning(`${seen}: not the MX host ${backup}`, remove)
   const unheeded = senderWarning(seen, {
     url,
@@ -189,7 +197,7 @@ function evaluatePolicy(
     policy,
   })
   if (unheeded) return unheeded
-  const pass = `Make the proxy pass ${url} on to this service, and restart it if the setting is new`
+  const pass = `Make ${servesTls ? `mta-sts.${domain} lead` : `the proxy pass ${url} on`} to this service, and restart it if the setting is new`
   if (setting === 'off' || mode === setting) return ok(seen)
   return warning(`${seen}, but MAYFLY_MTA_STS=${setting}`, pass)
 }
@@ -197,11 +205,13 @@ function evaluatePolicy(
 function unfetched(
   domain: string,
   { error, cause }: Extract<HttpResponse, { error: string }>,
-  serve: string,
+  { servesTls, serve }: { servesTls: boolean; serve: string },
 ): CheckResult {
   const seen = `the policy cannot be fetched from here: ${error}`
   // The name may be unknown to the proxy altogether.
-  const install = `Install a valid certificate for mta-sts.${domain} in the proxy. ${serve}`
+  const install = servesTls
+    ? SEE_ACME
+    : `Install a valid certificate for mta-sts.${domain} in the proxy. ${serve}`
   if (cause === 'network') return warning(seen, `Try it from elsewhere: curl ${mtaStsUrl(domain)}`)
   return failure(seen, cause === 'certificate' ? install : serve)
 }
