@@ -5,6 +5,7 @@ import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Installation } from '../src/doctor/checks.ts'
+import { openHttpProbe } from '../src/doctor/probes/http.ts'
 import { inspectDataDirectory } from '../src/doctor/probes/machine.ts'
 import { expectOnly, HOST, useCheckedApp, withServer, wrong } from './kit/app/checked-app.ts'
 import { runMayflyUnder } from './kit/app/cli.ts'
@@ -101,6 +102,19 @@ describe('the proxy', () => {
       check(http({ baseUrl: `http://web.test:${port}` })),
     )
     expectOnly(results, ['warning', 'base-url', 'MAYFLY_BASE_URL=https://web.test'])
+  })
+
+  test('passes on a stream only when it ends', async () => {
+    const proxy = await fixture().openProxy({ buffers: true })
+    const { httpGet, dns } = fixture().context
+    // Nothing ever comes, so it need not be waited for.
+    const impatient = openHttpProbe(dns, { timeoutMs: 200 })
+    const results = await check({
+      ...http({ baseUrl: `https://web.test:${proxy.port}` }),
+      httpGet: (url, options) => (options.isStream ? impatient : httpGet)(url, options),
+    })
+    await proxy.close()
+    expectOnly(results, ['warning', 'stream', 'proxy_buffering off'])
   })
 
   test('serves a certificate of another name', async () => {

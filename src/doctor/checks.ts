@@ -15,7 +15,7 @@ import {
 } from './facts.ts'
 import { MAIL_CHECKS } from './mail-checks.ts'
 import { evaluatePostgres, evaluateRedis, evaluateStoreFault } from './rules/backend-rules.ts'
-import { evaluateBaseUrl, evaluateHttp } from './rules/http-rules.ts'
+import { evaluateBaseUrl, evaluateHttp, evaluateStream } from './rules/http-rules.ts'
 import {
   evaluateAdminToken,
   evaluateClock,
@@ -78,6 +78,19 @@ const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
       const isTried = baseUrl !== '' && local !== undefined
       const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
       return evaluateBaseUrl(baseUrl, { response, local, servesTls, now: now() })
+    },
+  },
+  {
+    name: 'stream',
+    needsService: true,
+    async run(facts, _, signal) {
+      const { baseUrl } = facts.settings.http
+      if (!baseUrl.startsWith('https:')) return skipped('no proxy: MAYFLY_BASE_URL is not https')
+      if ((await facts.throughProxy())?.status !== 200) return skipped('see base-url')
+      return await facts.withSession(async (headers) => {
+        const options = { headers, isStream: true, signal }
+        return evaluateStream(baseUrl, await facts.httpGet(`${baseUrl}/api/events`, options))
+      })
     },
   },
   {

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { domainName, isExampleName } from '../base/address.ts'
 import { certificateFault } from '../base/certificate-files.ts'
+import { type CheckResult, skipped } from '../base/check-result.ts'
 import { isPrivateIp, localAddress } from '../base/ip.ts'
 import type { Log } from '../base/log/log.ts'
 import { verifyMailer } from '../base/mailer.ts'
@@ -217,6 +218,16 @@ function httpFacts(
       const url = mtaStsUrl(domain).replace('/.well', `:${publicPorts.https}/.well`)
       return isUsed ? await httpGet(url, { signal: timeout() }) : undefined
     }),
+    /** Creates a session of this service for the operation, and ends it. */
+    async withSession(use: (headers: Record<string, string>) => Promise<CheckResult>) {
+      const post = (path: string, headers = {}) =>
+        httpGet(`${localUrl}/api/${path}`, { method: 'POST', headers, signal: timeout() })
+      const created = await post('create-session?ttl=60')
+      const [, token] = /"token":\s*"([\w-]+)"/.exec('body' in created ? created.body : '') ?? []
+      if (token === undefined) return skipped('no session can be created')
+      const headers = { authorization: `Bearer ${token}` }
+      return await use(headers).finally(() => post('delete-session', headers))
+    },
     /** Not more than one request through the proxy. Over plain HTTP without the token: only the date is needed then. */
     throughProxy: once(async () => {
       const authorization = `Bearer ${settings.adminToken}`

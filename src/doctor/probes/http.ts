@@ -9,13 +9,21 @@ import type { DnsProbe } from './dns.ts'
 const MAX_BYTES = 256 * 1024
 const TIMEOUT_MS = 8_000
 
+interface HttpProbeOptions {
+  method?: 'GET' | 'POST'
+  headers?: Record<string, string>
+  /** Its first part is the response. */
+  isStream?: boolean
+  signal: AbortSignal
+}
+
 export type HttpProbe = ReturnType<typeof openHttpProbe>
 
 /**
  * Requests that never reject: an error is part of the answer. Names are resolved by `dns`, so that all checks see the same records. Redirects are
  * not followed.
  */
-export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>) {
+export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>, { timeoutMs = TIMEOUT_MS } = {}) {
   const lookup: LookupFunction = (name, options, callback) => {
     void findAddresses(dns, name).then((found) => {
       const [first] = found
@@ -27,14 +35,18 @@ export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>) {
   }
   return (
     url: string,
-    { headers = {}, signal }: { headers?: Record<string, string>; signal: AbortSignal },
+    { method = 'GET', headers = {}, isStream = false, signal }: HttpProbeOptions,
   ): Promise<HttpResponse> => {
     const done = Promise.withResolvers<HttpResponse>()
     const send = url.startsWith('https:') ? requestHttps : requestHttp
-    const request = send(url, { headers, lookup, agent: false, signal, timeout: TIMEOUT_MS })
-    request.on('timeout', () => request.destroy(new Error('no response in time')))
+    const options = { method, headers, lookup, agent: false, signal, timeout: timeoutMs }
+    const request = send(url, options)
     const fail = ({ message, code = '' }: NodeJS.ErrnoException) =>
       done.resolve({ error: message, cause: causeOf(code) })
+    request.on('timeout', () => {
+      fail(new Error('no response in time'))
+      request.destroy()
+    })
     request.on('error', fail)
     request.on('response', (response) => {
       let body = ''
@@ -43,9 +55,13 @@ export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>) {
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {
         if (body.length < MAX_BYTES) body += chunk
+        if (!isStream) return
+        complete()
+        request.destroy()
       })
       response.on('error', fail)
-      response.on('end', () => {
+      response.on('end', complete)
+      function complete(): void {
         const { date, location, 'content-type': contentType } = response.headers
         done.resolve({
           status: response.statusCode ?? 0,
@@ -55,7 +71,7 @@ export function openHttpProbe(dns: Pick<DnsProbe, 'a' | 'aaaa'>) {
           contentType: contentType && printable(contentType),
           ...life,
         })
-      })
+      }
     })
     request.end()
     return done.promise

@@ -39,7 +39,7 @@ export interface BaseUrlFacts {
 }
 
 export function evaluateBaseUrl(baseUrl: string, facts: BaseUrlFacts): CheckResult {
-  const { response, local, servesTls = false, now } = facts
+  const { response, local, servesTls = false } = facts
   const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
   if (baseUrl === '')
     return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
@@ -55,9 +55,17 @@ export function evaluateBaseUrl(baseUrl: string, facts: BaseUrlFacts): CheckResu
       `${baseUrl}/api/domains (status ${response.status}) is not this service`,
       servesTls ? leadHere(hostname) : forwardFix(hostname, response.status),
     )
-  return (
-    expiryWarning(hostname, facts) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
-  )
+  return expiryWarning(hostname, facts) ?? ok(response ? `${baseUrl} is this service` : baseUrl)
+}
+
+/** `response` is the beginning of a stream through the URL, which stays open. */
+export function evaluateStream(baseUrl: string, response: HttpResponse): CheckResult {
+  const flush =
+    'Make the proxy pass on responses as they come, without buffering or compressing text/event-stream (nginx: proxy_buffering off; gzip off; Apache: ProxyPass … flushpackets=on)'
+  if ('error' in response)
+    return warning(`${baseUrl}/api/events: ${response.error}; the page polls instead`, flush)
+  if (response.status !== 200) return skipped('see base-url')
+  return ok('new mail is shown at once')
 }
 
 const leadHere = (hostname: string) =>

@@ -46,6 +46,8 @@ interface ProxyOptions {
   files?: Record<string, string | ServedFile>
   /** Where it redirects all other requests to. */
   redirect?: (path: string) => string
+  /** Whether it passes on a response only once it has all of it. */
+  buffers?: boolean
 }
 
 interface ServedFile {
@@ -57,6 +59,7 @@ interface ServedFile {
 /** A reverse proxy with TLS on a free port, as Caddy or nginx would be. */
 export async function openHttpsProxy(options: ProxyOptions) {
   const { certificates, port, from, forwards = true, aheadMs = 0, files = {}, redirect } = options
+  const { buffers = false } = options
   const contexts = new Map(
     Object.entries(certificates).map(([name, pem]) => {
       return [name, createSecureContext({ cert: pem, key: pem })] as const
@@ -87,8 +90,14 @@ export async function openHttpsProxy(options: ProxyOptions) {
       const target = { host: '127.0.0.1', port, localAddress: from, path, method, agent: false }
       const inner = request({ ...target, headers: { ...headers, ...forwarded } }, (response) => {
         const date = new Date(Date.now() + aheadMs).toUTCString()
-        outgoing.writeHead(response.statusCode ?? 0, { ...response.headers, date })
-        response.pipe(outgoing)
+        const passOn = () =>
+          outgoing.writeHead(response.statusCode ?? 0, { ...response.headers, date })
+        if (!buffers) response.pipe(passOn())
+        else
+          response.toArray().then(
+            (chunks) => passOn().end(Buffer.concat(chunks)),
+            () => outgoing.destroy(),
+          )
       })
       inner.on('error', () => outgoing.destroy())
       incoming.pipe(inner)
