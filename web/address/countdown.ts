@@ -5,10 +5,11 @@ import { formatDuration, nextChangeMs } from '../site/format.ts'
 import { language, loadLanguage, t } from '../site/i18n.ts'
 import { isExpired, isPermanent, type Mailbox } from './mailbox.ts'
 import { currentMailbox, mailboxes, saveMailbox } from './mailboxes.ts'
+import { serverNow } from './server-clock.ts'
 import { sessionApi } from './session-api.ts'
 
-/** Updated whenever a displayed duration changes. */
-export const now = signal(Date.now())
+/** By the clock of the server; updated whenever a displayed duration changes. */
+export const now = signal(serverNow())
 /** Token of an address that cannot be restored any more. */
 export const unrecoverableToken = signal<string | undefined>(undefined)
 
@@ -41,7 +42,7 @@ export function startCountdown(): void {
 
 function tick(): void {
   clearTimeout(timer)
-  const time = Date.now()
+  const time = serverNow()
   now.value = time
   const shown = [...mailboxes.value, ...(currentMailbox.value ? [currentMailbox.value] : [])]
   const delays = shown
@@ -63,7 +64,7 @@ function announceExpiry(): void {
   if (!currentMailbox.value) return
   const { token, expiresAt } = currentMailbox.value
   // `now` may lag behind the clock: an address deleted a moment ago has expired.
-  const left = expiresAt.getTime() - Math.max(now.value, Date.now())
+  const left = expiresAt.getTime() - Math.max(now.value, serverNow())
   if (left > WARNING_MS && warnedToken === token) warnedToken = undefined
   if (left > WARNING_MS || left <= 0 || warnedToken === token) return
   warnedToken = token
@@ -76,7 +77,7 @@ function announceExpiry(): void {
 async function confirmExpiry(mailbox: Mailbox): Promise<void> {
   try {
     const found = await sessionApi.find(mailbox.token)
-    if (!isExpired(found, Date.now())) saveMailbox(found)
+    if (!isExpired(found, serverNow())) saveMailbox(found)
   } catch (error) {
     if (error instanceof ApiError) {
       if (error.code === 'invalid_token') unrecoverableToken.value = mailbox.token

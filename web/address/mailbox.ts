@@ -4,7 +4,7 @@ import { parseJson } from '../site/storage.ts'
 export interface Mailbox {
   email: string
   token: string
-  /** By this browser's clock. */
+  /** By the clock of the server. */
   expiresAt: Date
 }
 
@@ -12,6 +12,7 @@ export interface Mailbox {
 export const MAX_LIVE = 100
 
 interface Bounds {
+  /** By the clock of the server, like all times here. */
   now: number
   /** In seconds after the expiry: until then the last owner can restore the address. */
   cooldown: number
@@ -87,13 +88,13 @@ export function withMailbox(mailboxes: readonly Mailbox[], mailbox: Mailbox): Ma
 }
 
 /**
- * Converts an expiry time to this browser's clock, so that the countdown is right even if the clock is wrong. Differences
+ * How far this device is ahead of the server, in milliseconds; undefined if the server did not tell its time. Differences
  * below a minute are ignored: the Date header has whole seconds.
  */
-export function localExpiry(expiresAt: Date, serverNow: Date, now: Date): Date {
+export function clockAhead(serverNow: Date, now: Date): number | undefined {
   const ahead = now.getTime() - serverNow.getTime()
-  if (Math.abs(ahead) < 60_000 || Number.isNaN(ahead)) return expiresAt
-  return new Date(expiresAt.getTime() + ahead)
+  if (Number.isNaN(ahead)) return undefined
+  return Math.abs(ahead) < 60_000 ? 0 : ahead
 }
 
 /** All live mailboxes, however many, and the newest of the expired ones as long as there is room. */

@@ -10,6 +10,7 @@ import {
   retained,
   withMailbox,
 } from './mailbox.ts'
+import { isClockKnown, msAhead, serverNow } from './server-clock.ts'
 
 // A storage key per mailbox: with a single list, two tabs that write at once would lose one of theirs.
 const PREFIX = 'mailbox '
@@ -43,7 +44,7 @@ export function saveMailbox(mailbox: Mailbox): void {
 
 /** After the API said so (`session_expired`, `invalid_token`). */
 export function markExpired(mailbox: Mailbox): void {
-  const now = Date.now()
+  const now = serverNow()
   if (isExpired(mailbox, now)) return
   const expired = { ...mailbox, expiresAt: new Date(now) }
   if (latestMailboxes().some(({ email }) => email === mailbox.email)) saveMailbox(expired)
@@ -64,6 +65,9 @@ export function reloadMailboxes(): void {
 addEventListener('storage', ({ key }) => {
   if (key === null || key.startsWith(`mayfly ${PREFIX}`)) reloadMailboxes()
 })
+
+// Other mailboxes are live than the clock seemed to say.
+msAhead.subscribe(reloadMailboxes)
 
 /** Updates the current mailbox with the list: it may have a new expiry time, or be gone. */
 function setMailboxes(all: Mailbox[]): void {
@@ -102,10 +106,12 @@ function writeMailbox(mailbox: Mailbox): boolean {
 
 /** Removes expired mailboxes that are not retained. Each is read again: another tab may have restored it. */
 function prune(): void {
+  // By a wrong clock, live ones would be removed.
+  if (!isClockKnown()) return
   const names = new Set(readMailboxes().map(({ email }) => `${PREFIX}${email}`))
   for (const name of localStore.keys(PREFIX).filter((one) => !names.has(one))) {
     const stored = parseStored(localStore.get(name))
-    if (!stored || isExpired(stored.mailbox, Date.now())) localStore.set(name, undefined)
+    if (!stored || isExpired(stored.mailbox, serverNow())) localStore.set(name, undefined)
   }
 }
 
@@ -122,12 +128,12 @@ function migrateOldList(): void {
 }
 
 function bounds(): { now: number; cooldown: number } {
-  return { now: Date.now(), cooldown: siteConfig.cooldown }
+  return { now: serverNow(), cooldown: siteConfig.cooldown }
 }
 
 /** The one of this tab before a reload, else the last one selected in any tab, else the newest. */
 function initialMailbox(): Mailbox | undefined {
-  const live = mailboxes.value.filter((one) => !isExpired(one, Date.now()))
+  const live = mailboxes.value.filter((one) => !isExpired(one, serverNow()))
   const find = (wanted: string | undefined) => live.find(({ email }) => email === wanted)
   return find(tabStore.get(SELECTED)) ?? find(localStore.get(SELECTED)) ?? live[0]
 }

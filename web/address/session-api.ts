@@ -1,5 +1,6 @@
 import { type RequestOptions, readJson, request } from '../site/api-client.ts'
-import { localExpiry, type Mailbox } from './mailbox.ts'
+import type { Mailbox } from './mailbox.ts'
+import { measureClock } from './server-clock.ts'
 
 /** All throw ApiError or NetworkError. */
 export const sessionApi = {
@@ -25,10 +26,9 @@ export const sessionApi = {
 
 async function requestMailbox(path: string, options: RequestOptions): Promise<Mailbox> {
   const response = await request(path, options)
-  const serverNow = new Date(response.headers.get('date') ?? Number.NaN)
+  measureClock(response.headers.get('date'))
   const { email, token, expires_at_iso } = await readJson<SessionResponse>(response)
-  const expiresAt = localExpiry(new Date(expires_at_iso), serverNow, new Date())
-  return { email, token: token ?? options.token ?? '', expiresAt }
+  return { email, token: token ?? options.token ?? '', expiresAt: new Date(expires_at_iso) }
 }
 
 /** The part that all of these responses share. */

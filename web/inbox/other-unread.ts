@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { isExpired, type Mailbox } from '../address/mailbox.ts'
 import { currentMailbox, mailboxes, markExpired } from '../address/mailboxes.ts'
+import { serverNow } from '../address/server-clock.ts'
 import type { MessageList } from '../site/api.ts'
 import { ApiError, NetworkError, readJson, request } from '../site/api-client.ts'
 import { readIdsOf } from './messages.ts'
@@ -43,7 +44,7 @@ async function checkOthers(): Promise<void> {
   const current = currentMailbox.peek()?.email
   const others = mailboxes
     .peek()
-    .filter((one) => one.email !== current && !isExpired(one, Date.now()))
+    .filter((one) => one.email !== current && !isExpired(one, serverNow()))
     .slice(0, MAX_CHECKED)
   for (const mailbox of others) await check(mailbox)
   isChecking = false

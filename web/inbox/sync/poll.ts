@@ -1,3 +1,4 @@
+import { remeasureClock } from '../../address/server-clock.ts'
 import type { MessageList } from '../../site/api.ts'
 import { readJson, request } from '../../site/api-client.ts'
 import { MAX_LISTED } from '../message-list.ts'
@@ -25,6 +26,7 @@ export function createPoll(token: string): Poll {
       headers: etag ? { 'if-none-match': etag } : {},
       signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
     })
+    remeasureClock(response.headers.get('date'))
     if (response.status === 304) return undefined
     const list = await readJson<MessageList>(response)
     // Otherwise the list is not applied.

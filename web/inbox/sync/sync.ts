@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { isExpired, type Mailbox } from '../../address/mailbox.ts'
 import { currentMailbox, markExpired } from '../../address/mailboxes.ts'
+import { serverNow } from '../../address/server-clock.ts'
 import { announce, announceQuietly } from '../../site/announce.ts'
 import { ApiError, errorText, NetworkError } from '../../site/api-client.ts'
 import { t } from '../../site/i18n.ts'
@@ -21,7 +22,7 @@ export function startSync(): void {
   effect(() => {
     const mailbox = currentMailbox.value
     const hasEnded = connectionStatus.peek().kind === 'ended'
-    const isRestored = hasEnded && mailbox !== undefined && !isExpired(mailbox, Date.now())
+    const isRestored = hasEnded && mailbox !== undefined && !isExpired(mailbox, serverNow())
     if (mailbox?.token === token && !isRestored) return
     running?.abort()
     token = mailbox?.token
