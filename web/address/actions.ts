@@ -5,6 +5,7 @@ import { copyText, outcomeText } from '../site/copy-button.tsx'
 import { formatDateTime, formatWait } from '../site/format.ts'
 import { t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
+import { parseJson, tabStore } from '../site/storage.ts'
 import { canRestore, isCurrentExpired, unrecoverableToken } from './countdown.ts'
 import { extensionSeconds, extensionText, isListFull, MAX_LIVE, type Mailbox } from './mailbox.ts'
 import {
@@ -15,6 +16,7 @@ import {
   saveMailbox,
   selectMailbox,
 } from './mailboxes.ts'
+import { serverNow } from './server-clock.ts'
 import { sessionApi } from './session-api.ts'
 
 /** Why the last action failed, or why there is no address yet. */
@@ -35,7 +37,7 @@ export const busy = signal(false)
 /** Creates, stores and shows an address. Throws ApiError, NetworkError or TooManyMailboxes. */
 export async function createMailbox(parameters?: Record<string, string>): Promise<Mailbox> {
   // The stored token is the only way into a mailbox, so none is ever evicted for a new one.
-  if (isListFull(mailboxes.value, Date.now())) throw new TooManyMailboxes()
+  if (isListFull(mailboxes.value, serverNow())) throw new TooManyMailboxes()
   const mailbox = await sessionApi.create(parameters)
   saveMailbox(mailbox)
   selectMailbox(mailbox)
@@ -53,7 +55,7 @@ export async function newAddress(): Promise<void> {
 /** Adds one lifetime, up to the limit of the site. */
 export async function extend(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
-    const seconds = extensionSeconds(mailbox, Date.now(), siteConfig)
+    const seconds = extensionSeconds(mailbox, serverNow(), siteConfig)
     if (seconds === undefined) {
       announce(t('address_at_max', { time: formatDateTime(mailbox.expiresAt) }))
       return
@@ -88,8 +90,28 @@ export async function deleteMailbox(mailbox: Mailbox): Promise<void> {
     if (!isUnauthorised(error)) throw error
   }
   removeMailbox(mailbox)
+  rememberDeleted(mailbox.email)
   if (failure.value?.kind === 'list_full') failure.value = undefined
   announce(t('address_deleted', { email: mailbox.email }))
+}
+
+const DELETED = 'deleted'
+
+/** Until this tab is closed: nothing else of a deleted address stays in the browser. */
+function rememberDeleted(email: string): void {
+  const until = Date.now() + siteConfig.cooldown * 1000
+  tabStore.set(DELETED, JSON.stringify({ ...deletedAddresses(), [email]: until }))
+}
+
+/** Until when an address is reserved that was deleted in this tab. */
+export function reservedUntil(email: string): Date | undefined {
+  const until = deletedAddresses()[email]
+  return typeof until === 'number' && until > Date.now() ? new Date(until) : undefined
+}
+
+function deletedAddresses(): Record<string, unknown> {
+  const value = parseJson(tabStore.get(DELETED))
+  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 /** Undefined if the server no longer knows the token or the cool-down of the address has ended. */

@@ -17,7 +17,7 @@ import { errorTexts, nameErrorText } from '../site/error-texts.ts'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { siteConfig } from '../site/site-config.ts'
-import { createMailbox, listFullText, TooManyMailboxes } from './actions.ts'
+import { createMailbox, listFullText, reservedUntil, TooManyMailboxes } from './actions.ts'
 import { nameError, normaliseName } from './mailbox.ts'
 
 const MINUTE = 60
@@ -70,7 +70,7 @@ export function CustomAddressDialog({ onClose }: { onClose(): void }) {
       announceQuietly(t('address_created', { email }))
       onClose()
     } catch (cause) {
-      setError(formErrorFrom(cause))
+      setError(formErrorFrom(cause, requestedAddress(values, domains)))
     }
     setCreating(false)
   }
@@ -212,8 +212,25 @@ const subdomainErrorText = errorTexts({
   invalid_subdomain: 'address_subdomain_invalid',
 })
 
-function formErrorFrom(cause: unknown): FormError {
+/** At a mail domain. */
+function requestedAddress(
+  { prefix, source, subdomain }: FormValues,
+  domains: Domains | undefined,
+): string {
+  const { domain_id: id } = parametersFrom(source)
+  const found = domains?.domains.find((one) => String(one.id) === id)
+  const label = found?.wildcard ? `${subdomain.trim().toLowerCase()}.` : ''
+  return `${normaliseName(prefix)}@${label}${found?.domain ?? ''}`
+}
+
+function formErrorFrom(cause: unknown, email: string): FormError {
   if (cause instanceof TooManyMailboxes) return { at: 'form', text: listFullText() }
+  const isTaken = cause instanceof ApiError && cause.code === 'address_taken'
+  const until = isTaken ? reservedUntil(email) : undefined
+  if (until) {
+    const date = until.toLocaleDateString(language.value, { dateStyle: 'long' })
+    return { at: 'prefix', text: t('address_name_deleted', { date }) }
+  }
   const name = nameErrorText(cause)
   if (typeof name === 'string') return { at: 'prefix', text: name }
   const subdomain = subdomainErrorText(cause)

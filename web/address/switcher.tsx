@@ -4,8 +4,10 @@ import { useAction } from '../site/action.tsx'
 import { announce } from '../site/announce.ts'
 import { Button } from '../site/controls.tsx'
 import { ConfirmDialog } from '../site/dialog.tsx'
-import { t } from '../site/i18n.ts'
+import { formatDuration } from '../site/format.ts'
+import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
+import { siteConfig } from '../site/site-config.ts'
 import { deleteMailbox } from './actions.ts'
 import { now, timeLeftText } from './countdown.ts'
 import { isExpired, type Mailbox } from './mailbox.ts'
@@ -117,6 +119,13 @@ function DeleteDialog({ mailbox }: { mailbox: Mailbox }) {
       onClose={() => confirmDelete(undefined)}
     >
       <p>{t('address_delete_how', { email: mailbox.email })}</p>
+      {siteConfig.cooldown > 0 && (
+        <p>
+          {t('address_delete_reserved', {
+            time: formatDuration(siteConfig.cooldown * 1000, language.value, 'long'),
+          })}
+        </p>
+      )}
     </ConfirmDialog>
   )
 }
