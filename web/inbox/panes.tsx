@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { canRestore } from '../address/countdown.ts'
+import { canRestore, isCurrentExpired } from '../address/countdown.ts'
 import { currentMailbox } from '../address/mailboxes.ts'
 import { isReachable } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
@@ -25,6 +25,9 @@ import {
 import { RefreshButton, StatusLine } from './status.tsx'
 import './empty.css'
 
+// The server says so some seconds after the countdown.
+const isEnded = computed(() => connectionStatus.value.kind === 'ended' || isCurrentExpired.value)
+
 /** List and message, side by side if there is room. */
 export function Panes() {
   useFocusAndScroll()
@@ -47,7 +50,7 @@ export function Panes() {
 }
 
 function ListHeader() {
-  const hasEnded = connectionStatus.value.kind === 'ended'
+  const hasEnded = isEnded.value
   return (
     <header class="messages-top row">
       <h2 id="messages-title">{t('inbox_title')}</h2>
@@ -65,7 +68,7 @@ function Count() {
   return <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
 }
 
-/** Not part of the first load: a new visitor has no mail. */
+/** Not part of the first load: a new visitor has no mail yet. */
 const readerModule = signal<ReaderModule | 'failed' | undefined>(undefined)
 
 type ReaderModule = typeof import('../reader/reader.tsx') & typeof import('./newest-card.tsx')
@@ -167,17 +170,21 @@ function useFocusAndScroll(): void {
 }
 
 export function EmptyState() {
-  const isEnded = connectionStatus.value.kind === 'ended'
   const end = canRestore.value ? 'ended' : 'gone'
+  const isLive = connectionStatus.value.kind === 'live'
+  // Before there is mail to read: it may arrive just before the connection is lost.
+  useEffect(() => {
+    if (isLive) void loadReader()
+  }, [isLive])
   return (
     <>
       <ListHeader />
-      <div class={`empty${isEnded ? ' over' : ''}`}>
+      <div class={`empty${isEnded.value ? ' over' : ''}`}>
         {/* In the header if there is room. */}
-        {!isEnded && <p class="empty-tagline">{t('site_tagline')}</p>}
+        {!isEnded.value && <p class="empty-tagline">{t('site_tagline')}</p>}
         <Illustration />
-        <h3>{t(isEnded ? `inbox_${end}` : 'inbox_empty')}</h3>
-        {isEnded ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
+        <h3>{t(isEnded.value ? `inbox_${end}` : 'inbox_empty')}</h3>
+        {isEnded.value ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
       </div>
     </>
   )
