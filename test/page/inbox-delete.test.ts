@@ -30,6 +30,23 @@ const WATCH_ROWS = `
 /** The unconfirmed deletions that the browser stores. */
 const pending = (page: Page) => page.evaluate(`localStorage.getItem('mayfly deleting') ?? ''`)
 
+test('the toast does not cover the last row, which has the focus after the one below it is deleted', async () => {
+  const page = await visitWithClock('/', { viewport: { width: 1366, height: 768 } })
+  const { email } = await waitForInbox(page)
+  await mailMany(app(), email, 15)
+  await row(page, 'Mail 15').waitFor()
+  await opener(page, /Mail 1\b/).focus()
+  await page.keyboard.press('#')
+  const last = row(page, /Mail 2\b/)
+  await last.locator('.mail-open:focus').waitFor()
+  const toast = await page.locator('.toast', { hasText: 'Message deleted' }).boundingBox()
+  const bottom = async () => {
+    const box = await last.boundingBox()
+    return box ? box.y + box.height : Number.POSITIVE_INFINITY
+  }
+  await waitUntil(async () => (await bottom()) <= (toast?.y ?? 0))
+})
+
 test('a deleted message disappears at once, can be restored until the time to undo is over or the page is closed, and is then deleted on the server', async () => {
   const page = await visitWithClock('/')
   const { email, token } = await waitForInbox(page)

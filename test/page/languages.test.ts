@@ -43,7 +43,7 @@ async function latinWords(page: Page): Promise<string[]> {
     'Français',
     'Enter',
     'Esc',
-    '# Del',
+    'Del',
   ]
   return left.filter((text) => /[a-z]{2}/i.test(text) && !known.includes(text))
 }

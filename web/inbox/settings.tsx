@@ -60,7 +60,7 @@ function Switch({ on, onChoose, children }: SwitchProps) {
   )
 }
 
-const KEY_NAMES: Record<string, string> = { Escape: 'Esc', '#': '# Del' }
+const KEY_NAMES: Record<string, readonly string[]> = { Escape: ['Esc'], '#': ['#', 'Del'] }
 
 export function ShortcutHelp() {
   if (!isHelpOpen.value) return null
@@ -70,7 +70,9 @@ export function ShortcutHelp() {
         {Object.entries(SHORTCUTS).map(([key, { text }]) => (
           <div key={key}>
             <dt>
-              <kbd>{KEY_NAMES[key] ?? key}</kbd>
+              {(KEY_NAMES[key] ?? [key]).map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
             </dt>
             <dd>{t(text)}</dd>
           </div>

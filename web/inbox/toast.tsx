@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { announcement, quietAnnouncement } from '../site/announce.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
@@ -24,6 +25,10 @@ export function Toasts() {
 function UndoToast() {
   const count = undoable.value.flatMap(({ ids }) => ids).length
   const isAll = undoable.value.some(({ upToId }) => upToId !== undefined)
+  // The row that has the focus now may be under the toast.
+  useEffect(() => {
+    document.activeElement?.closest('.mail')?.scrollIntoView({ block: 'nearest' })
+  }, [count])
   return (
     <div role="status">
       {count > 0 && (
