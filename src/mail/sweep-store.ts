@@ -30,7 +30,11 @@ export function sweepSteps(
     expireShared(OPERATOR, { now, until: before(operatorMs) }, release),
     expirePermanent(before(ownMs), release),
     endUnknownLedger(now),
-    sweepMailLog(before(kept.mailLogMs), kept.mailLogLines),
+    sweepMailLog({
+      now: now.getTime(),
+      until: before(kept.mailLogMs),
+      maxLines: kept.mailLogLines,
+    }),
     sweepForgotten(before(GRACE_MS)),
     ...(poolOff ? [pruneLedger(hmac)] : []),
   ]

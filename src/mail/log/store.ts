@@ -198,22 +198,42 @@ function* forgottenAmong(added: readonly NewLine[]): Operation<(one: NewLine) =>
     rows.some((row) => hashes.includes(row.hash) && line.at.getTime() <= row.forgotten_until)
 }
 
+interface LogRetention {
+  now: number
+  /** Lines until this time are deleted. */
+  until: number
+  maxLines?: number | undefined
+}
+
 /** A step of the sweep. True if there may be more to delete. */
-export function* sweepMailLog(until: number, maxLines = MAX_LOG_LINES): Operation<boolean> {
+export function* sweepMailLog({
+  now,
+  until,
+  maxLines = MAX_LOG_LINES,
+}: LogRetention): Operation<boolean> {
   const [counter] = yield* query<{ number: number }>('select number from mail.mail_log_counter')
-  const excess = (counter?.number ?? 0) - maxLines
-  const [due] = yield* query<{ number: number }>(
-    'select number from mail.mail_log where logged_at <= $1 order by logged_at desc, number desc limit 1',
-    [until],
+  const excess = yield* lineNumbers('number <= $1 order by number', [
+    (counter?.number ?? 0) - maxLines,
+  ])
+  const due = yield* lineNumbers('logged_at <= $1 order by logged_at', [until])
+  const last = Math.max(0, ...due)
+  // Dated by a clock that was ahead, but older than a line that is due.
+  const ahead =
+    last === 0
+      ? []
+      : yield* lineNumbers('number < $1 and logged_at > $2 order by number', [last, now])
+  // Without those that are due, it would not be known which others are older.
+  const numbers = [...new Set([...ahead, ...excess, ...due])].slice(0, DELETED_PER_STEP)
+  yield* deleteLines(numbers)
+  return numbers.length === DELETED_PER_STEP
+}
+
+function* lineNumbers(condition: string, values: Value[]): Operation<number[]> {
+  const rows = yield* query<{ number: number }>(
+    `select number from mail.mail_log where ${condition} limit ${DELETED_PER_STEP}`,
+    values,
   )
-  // Those before a line that is due are older, whatever a wrong clock says.
-  const last = Math.max(excess, due?.number ?? 0)
-  const oldest = yield* query<{ number: number }>(
-    `select number from mail.mail_log where number <= $1 order by number limit ${DELETED_PER_STEP}`,
-    [last],
-  )
-  yield* deleteLines(oldest.map(({ number }) => number))
-  return oldest.length === DELETED_PER_STEP
+  return rows.map(({ number }) => number)
 }
 
 /** Likewise of addresses that were forgotten. */

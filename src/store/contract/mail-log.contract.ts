@@ -225,6 +225,13 @@ export function mailLogContract(open: () => Promise<OpenMailStore>): void {
       expect(await found({})).toEqual(['c'])
     })
 
+    test('deletes a line that a slow clock dated, and none before it', async () => {
+      await add([event('a@box.test', { id: 'a' })])
+      await add([event('b@box.test', { id: 'b', at: at(-365 * DAY) })])
+      await sweep(at(HOUR))
+      expect(await found({})).toEqual(['a'])
+    })
+
     test('deletes in steps', async () => {
       for (let one = 0; one < 3; one += 1) {
         await add(Array.from({ length: 400 }, () => event('a@box.test')))
