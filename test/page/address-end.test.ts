@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { checkColours } from '../kit/page/contrast.ts'
-import { waitForInbox } from '../kit/page/inbox.ts'
+import { storedMailboxes, storeMailboxes, waitForInbox } from '../kit/page/inbox.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 
 const { app, visit, visitWithClock, newTab, allow } = openPages()
@@ -81,6 +81,20 @@ test('ending the address on the page leaves no address, and a button creates a n
   expect(await address(other).textContent()).toBe(await address(page).textContent())
 })
 
+test('after one of several addresses is deleted, the focus is not on the button that deletes the next', async () => {
+  const page = await visit('/')
+  await waitForInbox(page)
+  await button(page, 'New address').click()
+  await page.getByText('1 more address').waitFor()
+  await button(page, 'Delete address').press('Enter')
+  await button(page, 'Delete').press('Enter')
+  await page.getByText('1 more address').waitFor({ state: 'detached' })
+  await page.locator('#new-address:focus').waitFor()
+  // Later effects of the closed dialog do not move it.
+  await page.getByRole('status').filter({ hasText: 'deleted.' }).waitFor()
+  expect(await focused(page)).toBe('New address')
+})
+
 test('on a phone the layout does not shift when the first address arrives', async () => {
   const page = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
   // Compares the position while the address is being created and afterwards.
@@ -120,4 +134,23 @@ test('with the keyboard the name field is first, domains that failed to load are
     .filter({ hasText: `Now showing ${email}` })
     .waitFor()
   expect(await focused(page)).toBe('1 more address')
+})
+
+test('no address is lost if the clock of the device is 40 days ahead', async () => {
+  const page = await visit('/favicon.svg')
+  const sessions = [await app().session(), await app().session()]
+  await storeMailboxes(page, sessions)
+  await page.clock.install({ time: Date.now() + 40 * 86_400_000 })
+  await page.goto(`${app().url}/`)
+  await page.getByText('2 more addresses').waitFor()
+  await page.getByText('23 hr 59 min left').waitFor()
+  await button(page, 'New address').click()
+  await page.getByText('3 more addresses').waitFor()
+  const stored = (await storedMailboxes(page)).map(({ email }) => email)
+  expect(stored).toStrictEqual(expect.arrayContaining(sessions.map(({ email }) => email)))
+  // The clock is corrected.
+  await page.clock.setSystemTime(Date.now())
+  await page.reload()
+  await page.getByText('3 more addresses').waitFor()
+  await page.getByText('23 hr 59 min left').waitFor()
 })

@@ -189,6 +189,32 @@ describe('a chosen name', () => {
     }
     expect(codes).toStrictEqual([550, 250, 550])
     await row(page, 'From ann@sender.test').waitFor()
+
+    // The card says what the address accepts, and what it has refused.
+    const settings = page.locator('.address-settings')
+    await settings.getByText('Only from sender.test · At most 1 message').waitFor()
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await settings.getByText('2 messages rejected').waitFor()
+    await press(page, 'Edit')
+    const form = page.getByRole('dialog', { name: 'Label and rules' })
+    await form.getByRole('button', { name: 'Label it “ann@sender.test”' }).click()
+    expect(await form.getByLabel('Label').inputValue()).toBe('ann@sender.test')
+    await form.getByLabel('Label').fill('Shop trial')
+    await form.getByLabel('Accept mail only from').fill('two words')
+    await press(page, 'Save')
+    await form.getByText('Enter up to 10 addresses or domains').waitFor()
+    await form.getByLabel('Accept mail only from').fill('')
+    await form.getByLabel('Accept at most').selectOption({ label: 'No limit' })
+    await press(page, 'Save')
+    await form.waitFor({ state: 'detached' })
+    await settings.getByText('Shop trial').waitFor()
+    await settings.getByText('Only from').waitFor({ state: 'detached' })
+    const late = 'From: eve@other.test\r\nSubject: Welcome now\r\n\r\nx\r\n'
+    expect(await app().mail('ruled@box.test', late)).toBe(250)
+    await row(page, 'Welcome now').waitFor()
+    await page.getByText('2 more addresses').click()
+    await page.getByTitle('Show calm.ann@box.test').click()
+    await page.locator('.switcher').getByText('Shop trial').waitFor()
   })
 
   test('below a wildcard domain has a chosen or a random subdomain', async () => {
@@ -225,6 +251,7 @@ describe('a chosen name', () => {
     const page = await visit('/')
     await shown(page)
     const { dialog, name } = await openForm(page)
+    const dialogWith = (text: string) => page.getByRole('dialog').getByText(text)
     for (const [typed, words] of [
       ['a b', 'Use only a–z'],
       ['.ann', 'Start with a letter'],
@@ -244,8 +271,19 @@ describe('a chosen name', () => {
     await press(page, 'Close')
     await dialog.waitFor({ state: 'detached' })
 
+    // Its own, deleted in this tab.
+    await openForm(page)
+    await name.fill('mine')
+    await press(page, 'Create address')
+    await address(page).filter({ hasText: 'mine@box.test' }).waitFor()
+    await press(page, 'Delete address')
+    await dialogWith('Nobody, including you, can use it again for 30 days').waitFor()
+    await press(page, 'Delete')
+    await address(page).filter({ hasNotText: 'mine@box.test' }).waitFor()
+
     allow({ complaint: /40[09]/ })
     for (const [rejected, words] of [
+      ['mine', 'You deleted this address. It stays reserved until'],
       ['taken-name', 'This address is taken'],
       ['admin', 'This name is reserved'],
     ] as const) {
@@ -285,8 +323,16 @@ describe('the expiry', () => {
     app().moveClock(DAY + 1)
     await page.clock.fastForward((DAY + 2) * 1000)
     await page.getByText('This address has expired. Its mail was deleted.').waitFor()
-    await press(page, 'Restore')
+    expect(await page.getByText('Live – new mail').count(), 'not even for a moment').toBe(0)
+    const restore = page.getByRole('button', { name: 'Restore', exact: true })
+    const place = await restore.boundingBox()
+    await restore.click()
     await page.getByText('This address has expired.').waitFor({ state: 'detached' })
+    const [x, y] = [(place?.x ?? 0) + 10, (place?.y ?? 0) + 10]
+    const below = await page.evaluate(
+      `document.elementFromPoint(${x}, ${y})?.closest('button')?.textContent ?? ''`,
+    )
+    expect(below, 'a second click deletes nothing').not.toContain('Delete')
     expect(await shown(page)).toBe(email)
     await app().mail(email, plainMail({ subject: 'After the end' }))
     await row(page, 'After the end').waitFor()

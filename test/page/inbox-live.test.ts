@@ -1,6 +1,8 @@
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit, newTab } = openPages()
 
@@ -49,33 +51,37 @@ test('mail appears without a reload and without polling, newest first, and is un
   expect(await page.locator('.mail.unread').count(), 'what was read stays read').toBe(0)
 })
 
-test('tabs show the same mail, a message deleted in one disappears from the others, and only four of them hold a connection', async () => {
-  const page = await visit('/')
+test('tabs share one connection: mail appears in all of them, what is deleted in one disappears from the others, and another takes over from the one that has it', async () => {
+  const page = await visit('/livez')
+  let streams = 0
+  page.context().on('request', (request) => {
+    if (request.url().endsWith('/api/events')) streams += 1
+  })
+  await page.goto(app().url)
   const { email } = await waitForInbox(page)
-  const other = await newTab(page, '/')
-  expect((await waitForInbox(other)).email).toBe(email)
-  await app().mail(email, plainMail({ subject: 'For both' }))
-  await app().mail(email, plainMail({ subject: 'To delete' }))
-  for (const tab of [page, other]) await row(tab, 'To delete').waitFor()
-  await opener(page, 'For both').click()
-  await other.locator('.mail.unread', { hasText: 'For both' }).waitFor({ state: 'detached' })
-
-  for (let tab = 3; tab <= 4; tab += 1) await waitForInbox(await newTab(page, '/'))
-  const fifth = await newTab(page, '/')
-  await fifth.getByText('Checking every 5 seconds').waitFor()
+  const tabs = [page]
+  for (let count = 0; count < 5; count += 1) tabs.push(await newTab(page, '/'))
+  for (const tab of tabs) expect((await waitForInbox(tab)).email).toBe(email)
   await app().mail(email, plainMail({ subject: 'For all' }))
-  await row(page, 'For all').waitFor()
+  await app().mail(email, plainMail({ subject: 'To delete' }))
+  for (const tab of tabs) await row(tab, 'To delete').waitFor()
+  expect(streams).toBe(1)
+  const [, second, third, fourth] = tabs as [Page, Page, Page, Page]
+  await opener(second, 'For all').click()
+  await third.locator('.mail.unread', { hasText: 'For all' }).waitFor({ state: 'detached' })
 
-  await row(other, 'To delete').hover()
-  await other.getByRole('button', { name: 'Delete “To delete”' }).click()
-  await other.getByRole('button', { name: 'Undo' }).waitFor()
-  // The time to undo ends when the page is left, and so does its connection.
-  await other.goto(`${app().url}/favicon.svg`)
-  await row(page, 'To delete').waitFor({ state: 'detached' })
-  await row(page, 'For both').waitFor()
-  await fifth.getByRole('button', { name: 'Check now' }).click()
-  await row(fifth, 'For all').waitFor()
-  await waitForInbox(fifth)
+  await row(second, 'To delete').hover()
+  await second.getByRole('button', { name: 'Delete “To delete”' }).click()
+  await second.getByRole('button', { name: 'Undo' }).waitFor()
+  // The time to undo ends when the page is left.
+  await second.goto(`${app().url}/favicon.svg`)
+  for (const tab of [page, third]) await row(tab, 'To delete').waitFor({ state: 'detached' })
+
+  await page.goto(`${app().url}/favicon.svg`)
+  await waitUntil(() => streams === 2)
+  await app().mail(email, plainMail({ subject: 'By another tab' }))
+  for (const tab of [third, fourth]) await row(tab, 'By another tab').waitFor()
+  expect(streams).toBe(2)
 })
 
 test('mail received or deleted between the list and the stream is not missed, and an open message deleted elsewhere is closed', async () => {
@@ -132,4 +138,16 @@ test('without the Web Locks API a hidden tab holds no stream and polls', async (
   await page.getByText('Checking every').waitFor()
   await page.evaluate(`turn('visible')`)
   await waitForInbox(page)
+})
+
+test('the reader is loaded before there is mail, so that mail can be read when its files are gone', async () => {
+  const page = await visit('/livez')
+  const loaded = page.waitForResponse(/\/assets\/reader-[^/]*\.js$/)
+  await page.goto(app().url)
+  const { email } = await waitForInbox(page)
+  await (await loaded).finished()
+  await page.route('**/assets/reader-*', (route) => route.abort())
+  await app().mail(email, plainMail({ subject: 'Still readable', text: 'With the old files.' }))
+  await opener(page, 'Still readable').click()
+  await page.locator('.mail-text', { hasText: 'With the old files.' }).waitFor()
 })

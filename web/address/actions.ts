@@ -12,12 +12,13 @@ import {
   currentMailbox,
   mailboxes,
   markExpired,
+  noteSettings,
   removeMailbox,
   saveMailbox,
   selectMailbox,
 } from './mailboxes.ts'
 import { serverNow } from './server-clock.ts'
-import { sessionApi } from './session-api.ts'
+import { type SessionSettings, sessionApi } from './session-api.ts'
 
 /** Why the last action failed, or why there is no address yet. */
 export const failure = signal<Failure | undefined>(undefined)
@@ -62,7 +63,7 @@ export async function extend(mailbox: Mailbox): Promise<void> {
     }
     const extended = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token, seconds))
     if (!extended) return
-    saveMailbox(extended)
+    saveMailbox({ ...mailbox, ...extended })
     const gained = (extended.expiresAt.getTime() - mailbox.expiresAt.getTime()) / 1000
     announce(
       t(extensionText(seconds, gained, siteConfig), { time: formatDateTime(extended.expiresAt) }),
@@ -75,10 +76,21 @@ export async function restore(mailbox: Mailbox): Promise<void> {
   await runAction(async () => {
     const restored = await unlessGone(mailbox, () => sessionApi.extend(mailbox.token))
     if (!restored) return
-    saveMailbox(restored)
-    selectMailbox(restored)
+    const labelled = { ...mailbox, ...restored }
+    saveMailbox(labelled)
+    selectMailbox(labelled)
     announce(t('address_restored', { email: restored.email }))
   })
+}
+
+/** Throws ApiError or NetworkError. */
+export async function changeSettings(mailbox: Mailbox, values: SessionSettings): Promise<void> {
+  noteSettings(mailbox, await sessionApi.update(mailbox.token, values))
+}
+
+/** For a button: a failure is shown in the address bar. */
+export async function labelAddress(mailbox: Mailbox, label: string): Promise<void> {
+  await runAction(() => changeSettings(mailbox, { label }))
 }
 
 /** Throws ApiError or NetworkError. */

@@ -245,20 +245,22 @@ interface TextFieldProps {
   value: string
   error: string
   autofocus?: boolean
+  maxLength?: number
+  /** Default: left to right. */
+  dir?: 'auto'
   onInput(typed: string): void
 }
 
-function TextField({ label, hint, value, error, autofocus, onInput }: TextFieldProps) {
+export function TextField({ label, hint, error, onInput, ...rest }: TextFieldProps) {
   const id = useId()
   return (
     <Field id={id} label={label}>
       <input
         id={id}
-        value={value}
         aria-invalid={error !== ''}
         aria-describedby={`${id}-hint`}
         {...VERBATIM}
-        autofocus={autofocus}
+        {...rest}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <p id={`${id}-hint`} class={error ? 'fault' : 'soft'} aria-live="polite">
@@ -288,10 +290,14 @@ function sourcesOf({ domains, gmail_accounts: accounts }: Domains): Option[] {
 
 const LIMITS = [1, 10, 100]
 
-function limits(): Option[] {
+/** `chosen`: another one that an API client has set. */
+export function limits(chosen?: number | null): Option[] {
+  const counts = new Set([...LIMITS, ...(chosen ? [chosen] : [])])
   return [
     ['', t('address_form_limit_none')],
-    ...LIMITS.map((count): Option => [String(count), t('address_form_limit_count', { count })]),
+    ...[...counts].map(
+      (count): Option => [String(count), t('address_form_limit_count', { count })],
+    ),
   ]
 }
 

@@ -48,11 +48,13 @@ describe('a stored mailbox', () => {
   }
 
   test('is parsed as it was formatted', () => {
-    const stored = { mailbox: box('ann'), since: NOW }
-    expect(parseStored(formatStored(stored))).toStrictEqual(stored)
+    for (const mailbox of [box('ann'), { ...box('ann'), label: 'Netflix trial' }]) {
+      const stored = { mailbox, since: NOW }
+      expect(parseStored(formatStored(stored))).toStrictEqual(stored)
+    }
   })
 
-  test('has address, token, expiry time and age, and nothing else', () => {
+  test('has address, token, expiry time, age and the label, if there is one, and nothing else', () => {
     const mailbox = { ...box('ann'), subject: 'secret' }
     const written = JSON.parse(formatStored({ mailbox, since: NOW }))
     expect(Object.keys(written)).toStrictEqual(['email', 'token', 'expires', 'since'])

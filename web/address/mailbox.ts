@@ -6,6 +6,8 @@ export interface Mailbox {
   token: string
   /** By the clock of the server. */
   expiresAt: Date
+  /** Chosen by the user. */
+  label?: string
 }
 
 /** Live mailboxes per browser. Expired ones are listed as long as there is room. */
@@ -69,10 +71,10 @@ export function parseStored(text: string | undefined): StoredMailbox | undefined
 }
 
 export function formatStored({
-  mailbox: { email, token, expiresAt },
+  mailbox: { email, token, expiresAt, label },
   since,
 }: StoredMailbox): string {
-  return JSON.stringify({ email, token, expires: expiresAt, since })
+  return JSON.stringify({ email, token, expires: expiresAt, since, label })
 }
 
 /** The list of version 0.1, newest first. */
@@ -109,11 +111,12 @@ export function retained(mailboxes: readonly Mailbox[], { now, cooldown }: Bound
 
 function parseMailbox(entry: unknown): Mailbox | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
-  const { email, token, expires } = entry as Record<string, unknown>
+  const { email, token, expires, label } = entry as Record<string, unknown>
   if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email)) return undefined
   if (typeof token !== 'string' || !/^[\w-]{1,128}$/.test(token)) return undefined
   const expiresAt = new Date(typeof expires === 'string' ? expires : Number.NaN)
-  return Number.isNaN(expiresAt.getTime()) ? undefined : { email, token, expiresAt }
+  if (Number.isNaN(expiresAt.getTime())) return undefined
+  return { email, token, expiresAt, ...(typeof label === 'string' && { label }) }
 }
 
 /** Why the server would reject the part before the @. */

@@ -1,4 +1,5 @@
 import { batch, signal } from '@preact/signals'
+import type { SessionSettings } from '../site/api.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { localStore, tabStore } from '../site/storage.ts'
 import {
@@ -40,6 +41,27 @@ export function saveMailbox(mailbox: Mailbox): void {
   storageBlocked.value = !isStored
   if (isStored) prune()
   setMailboxes(isStored ? readMailboxes() : retained(all, bounds()))
+}
+
+/** Rules of addresses, as far as they are known and have any, with how many mails they refused. */
+export const rulesByAddress = signal<ReadonlyMap<string, Rules>>(new Map())
+
+type Settings = Pick<SessionSettings, 'expires_at_iso' | 'label' | 'rules'>
+export type Rules = NonNullable<SessionSettings['rules']>
+
+/** What the server says about an address, which was as it is in `mailbox` when that was requested. */
+export function noteSettings(mailbox: Mailbox, { expires_at_iso, label, rules }: Settings): void {
+  const { email, token } = mailbox
+  if (JSON.stringify(rules) !== JSON.stringify(rulesByAddress.peek().get(email))) {
+    const others = [...rulesByAddress.peek()].filter(([other]) => other !== email)
+    rulesByAddress.value = new Map(rules ? [...others, [email, rules]] : others)
+  }
+  const latest = mailboxes.peek().find((one) => one.email === email)
+  // Extended or restored here meanwhile.
+  if (latest?.token !== token || Number(latest.expiresAt) !== Number(mailbox.expiresAt)) return
+  const expiresAt = new Date(expires_at_iso)
+  if (Number(expiresAt) === Number(latest.expiresAt) && label === latest.label) return
+  saveMailbox({ email, token, expiresAt, ...(label && { label }) })
 }
 
 /** After the API said so (`session_expired`, `invalid_token`). */

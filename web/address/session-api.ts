@@ -1,4 +1,5 @@
-import { type RequestOptions, readJson, request } from '../site/api-client.ts'
+import type { ApiResponses } from '../site/api.ts'
+import { type RequestOptions, readJson, request, requestJson } from '../site/api-client.ts'
 import type { Mailbox } from './mailbox.ts'
 import { measureClock } from './server-clock.ts'
 
@@ -19,6 +20,17 @@ export const sessionApi = {
   async delete(token: string): Promise<void> {
     await request('/api/delete-session', { method: 'POST', token })
   },
+  /** Empty values remove what was set. */
+  async update(token: string, values: SessionSettings): Promise<SessionSettingsResponse> {
+    const names = Object.keys(values) as (keyof SessionSettings)[]
+    const clear = names.filter((name) => values[name] === '').join()
+    const set = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+    return await requestJson<SessionSettingsResponse>('/api/update-session', {
+      method: 'POST',
+      token,
+      values: { ...set, ...(clear && { clear }) },
+    })
+  },
   find(token: string): Promise<Mailbox> {
     return requestMailbox('/api/check-mail', { token, values: { limit: 1 } })
   },
@@ -27,13 +39,19 @@ export const sessionApi = {
 async function requestMailbox(path: string, options: RequestOptions): Promise<Mailbox> {
   const response = await request(path, options)
   measureClock(response.headers.get('date'))
-  const { email, token, expires_at_iso } = await readJson<SessionResponse>(response)
-  return { email, token: token ?? options.token ?? '', expiresAt: new Date(expires_at_iso) }
+  const { email, token, expires_at_iso, label } = await readJson<SessionResponse>(response)
+  const expiresAt = new Date(expires_at_iso)
+  return { email, token: token ?? options.token ?? '', expiresAt, ...(label && { label }) }
 }
+
+/** As they are typed; what is missing stays as it is. */
+export type SessionSettings = Partial<Record<'label' | 'only_from' | 'max_messages', string>>
+export type SessionSettingsResponse = ApiResponses['POST /api/update-session']
 
 /** The part that all of these responses share. */
 interface SessionResponse {
   email: string
   token?: string
   expires_at_iso: string
+  label?: string
 }

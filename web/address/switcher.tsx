@@ -73,6 +73,7 @@ function SwitcherRow({ mailbox, unread, onShow }: SwitcherRowProps) {
   return (
     <li>
       <Button class="quiet switcher-choice" title={t('address_show', { email })} onClick={onShow}>
+        {mailbox.label && <bdi class="address-label">{mailbox.label}</bdi>}
         <span class="switcher-email">
           <bdi>
             <AddressText email={email} />
@@ -102,11 +103,11 @@ export function confirmDelete(mailbox: Mailbox | undefined): void {
 /** Asks first, because the mail is deleted too. */
 function DeleteDialog({ mailbox }: { mailbox: Mailbox }) {
   const { error, run } = useAction()
+  const isDeleted = useRef(false)
   const confirm = async () => {
     await deleteMailbox(mailbox)
+    isDeleted.current = true
     confirmDelete(undefined)
-    // The row that opened the dialog is gone. Only after the dialog is closed can anything else take the focus.
-    setTimeout(() => document.getElementById('new-address')?.focus())
     return ''
   }
   return (
@@ -117,6 +118,8 @@ function DeleteDialog({ mailbox }: { mailbox: Mailbox }) {
       error={error}
       onConfirm={() => void run(confirm)}
       onClose={() => confirmDelete(undefined)}
+      // The row that opened the dialog is gone, or its button now deletes the next address.
+      focusAfter={() => (isDeleted.current ? document.getElementById('new-address') : null)}
     >
       <p>{t('address_delete_how', { email: mailbox.email })}</p>
       {siteConfig.cooldown > 0 && (

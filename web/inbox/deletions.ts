@@ -91,9 +91,9 @@ async function send(deletion: PageDeletion): Promise<void> {
   const isDeleted = await deleteWithRetry(deletion)
   pendingDeletions.remove(deletion)
   const isHere = deletion.token === currentMailbox.value?.token
+  const mailbox = mailboxes.value.find(({ token }) => token === deletion.token)
   batch(() => {
-    // Another mailbox is listed anew when it is shown again.
-    if (isDeleted && isHere) messageStore.remove(deletion)
+    if (isDeleted && mailbox) messageStore.remove(mailbox.email, deletion)
     const rest = without([deletion])
     deletions.value = isDeleted ? rest : [...rest, { ...deletion, state: 'failed' }]
   })

@@ -1,4 +1,5 @@
 import { batch, computed, signal } from '@preact/signals'
+import type { Mailbox } from '../address/mailbox.ts'
 import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import type { MessageList as Listed, MessageSummary } from '../site/api.ts'
 import { localStore } from '../site/storage.ts'
@@ -26,12 +27,35 @@ export type ConnectionStatus =
   | { kind: 'offline' | 'unreachable' | 'limited'; until: number }
   | { kind: 'ended' }
 
-export const connectionStatus = signal<ConnectionStatus>({ kind: 'starting' })
+/** Of the connection that all addresses share. */
+export const transport = signal<ConnectionStatus>({ kind: 'starting' })
+/** Token of the current address, if the server has said that it has ended. */
+export const endedToken = signal<string | undefined>(undefined)
 
-const messageList = signal<MessageList>(EMPTY_LIST)
+/** Of the current address. */
+export const connectionStatus = computed<ConnectionStatus>(() => {
+  const mailbox = currentMailbox.value
+  if (mailbox && mailbox.token === endedToken.value) return { kind: 'ended' }
+  const isOpening = transport.value.kind === 'live' && !isLoaded.value
+  return isOpening ? { kind: 'starting' } : transport.value
+})
+
+/** What is known of one address. */
+interface MailboxState {
+  list: MessageList
+  /** The server has listed it. */
+  isLoaded: boolean
+  isFull: boolean
+}
+
+const UNKNOWN: MailboxState = { list: EMPTY_LIST, isLoaded: false, isFull: false }
+const states = signal<ReadonlyMap<string, MailboxState>>(new Map())
+const stateOf = (email: string | undefined) => states.value.get(email ?? '') ?? UNKNOWN
+const currentState = computed(() => stateOf(currentMailbox.value?.email))
+const messageList = computed(() => currentState.value.list)
 /** True once the server has listed the mailbox. */
-export const isLoaded = signal(false)
-export const isMailboxFull = signal(false)
+export const isLoaded = computed(() => currentState.value.isLoaded)
+export const isMailboxFull = computed(() => currentState.value.isFull)
 /** The mailbox has older messages that are not listed. */
 export const isTruncated = computed(() => messageList.value.truncated)
 export interface PageDeletion extends Deletion {
@@ -40,11 +64,6 @@ export interface PageDeletion extends Deletion {
 
 /** Deleted by the user, not yet by the server; of all mailboxes. */
 export const deletions = signal<readonly PageDeletion[]>([])
-const deletingHere = computed(() => {
-  const token = currentMailbox.value?.token
-  const isHidden = (one: PageDeletion) => one.token === token && one.state !== 'failed'
-  return deletions.value.filter(isHidden).map(isDeletedBy)
-})
 export const searchQuery = signal('')
 export type Filter = 'unread' | 'code' | 'link' | 'files'
 /** All of them must be met. */
@@ -74,7 +93,8 @@ export const actionLinks = signal<ReadonlyMap<number, ActionLink | undefined>>(n
 
 /** Newest first. */
 export const messages = computed(() =>
-  messageList.value.rows.filter(({ id }) => !deletingHere.value.some((isDeleted) => isDeleted(id))),
+  // Not by `messagesOf`: nothing changes here when another address gets mail.
+  currentMailbox.value ? undeleted(currentMailbox.value, messageList.value) : [],
 )
 /** Ids of messages whose text contains the query, according to the server. */
 export const textMatches = signal<{ query: string; ids: ReadonlySet<number> } | undefined>(
@@ -100,69 +120,121 @@ export const visibleMessages = computed(() => {
   )
 })
 
-/** Called with new messages; not with those that were there when the page was opened. */
-export const arrivalListeners = new Set<(messages: MessageSummary[]) => void>()
-/** For each running poll, the ids that the stream has added or updated since it was sent. */
-const activePolls = new Set<Set<number>>()
+/** Called with new messages of an address; not with those that were there when the page was opened. */
+export const arrivalListeners = new Set<(messages: MessageSummary[], email: string) => void>()
+/** The running polls. `changed`: what the stream has added or updated since it was sent. */
+const activePolls = new Set<{ email: string; changed: Set<number> }>()
 let sentPolls = 0
-let newestApplied = 0
+/** The number of the newest poll that was applied, by address. */
+const newestApplied = new Map<string, number>()
 
-/** The messages of the current mailbox, as stream and polls report them. */
+/** The messages of all addresses, as stream and polls report them. */
 export const messageStore = {
-  newestId: () => messageList.value.newest,
-  /** For another mailbox. */
-  reset(): void {
-    batch(() => {
-      messageList.value = EMPTY_LIST
-      isLoaded.value = false
-      isMailboxFull.value = false
-      clearSearch()
-      actionLinks.value = new Map()
-      connectionStatus.value = { kind: 'starting' }
-    })
+  newestId: (email = currentMailbox.value?.email) => stateOf(email).list.newest,
+  isLoaded: (email: string) => stateOf(email).isLoaded,
+  /** The address has ended, or was removed from this browser. */
+  forget(email: string): void {
+    newestApplied.delete(email)
+    if (!states.peek().has(email)) return
+    const after = new Map(states.peek())
+    after.delete(email)
+    states.value = after
   },
-  add(message: MessageSummary): void {
-    updateList((before) => withMessage(before, message))
-    markChanged(message)
+  /** Forgets all others. */
+  retain(emails: readonly string[]): void {
+    for (const email of states.peek().keys()) {
+      if (!emails.includes(email) && email !== currentMailbox.peek()?.email) {
+        messageStore.forget(email)
+      }
+    }
   },
-  update(message: MessageSummary): void {
-    updateList((before) => withUpdate(before, message))
-    markChanged(message)
+  /** As it was at the last visit, until the server lists it. */
+  seed(email: string, rows: readonly MessageSummary[]): void {
+    if (!states.peek().has(email)) setState(email, { list: { ...EMPTY_LIST, rows } })
   },
-  remove(deleted: DeletedMessages): void {
-    updateList((before) => without(before, deleted))
+  add(email: string, message: MessageSummary): void {
+    updateList(email, (before) => withMessage(before, message))
+    markChanged(email, message)
   },
-  /** Applies the list that is requested here, unless it is unchanged, another mailbox is shown by then, or a later one was faster. */
-  async poll(requestList: () => Promise<Listed | undefined>, ended: AbortSignal): Promise<void> {
-    const changedMeanwhile = new Set<number>()
-    activePolls.add(changedMeanwhile)
+  update(email: string, message: MessageSummary): void {
+    updateList(email, (before) => withUpdate(before, message))
+    markChanged(email, message)
+  },
+  remove(email: string, deleted: DeletedMessages): void {
+    updateList(email, (before) => without(before, deleted))
+  },
+  /** Applies the list that is requested here, unless it is unchanged or a later one was faster. */
+  async poll(email: string, requestList: () => Promise<Listed | undefined>): Promise<void> {
+    const running = { email, changed: new Set<number>() }
+    activePolls.add(running)
     sentPolls += 1
     const number = sentPolls
     try {
       const list = await requestList()
-      if (!list || ended.aborted || number < newestApplied) return
-      newestApplied = number
-      updateList((before) => withSnapshot(before, list.messages, changedMeanwhile))
-      isLoaded.value = true
-      isMailboxFull.value = list.full === true
+      if (!list || number < (newestApplied.get(email) ?? 0)) return
+      newestApplied.set(email, number)
+      batch(() => {
+        updateList(email, (before) => withSnapshot(before, list.messages, running.changed))
+        setState(email, { isLoaded: true, isFull: list.full === true })
+      })
     } finally {
-      activePolls.delete(changedMeanwhile)
+      activePolls.delete(running)
     }
   },
 }
 
-function updateList(step: (before: MessageList) => MessageList): void {
-  const before = messageList.value
-  const after = step(before)
-  if (after === before) return
-  messageList.value = after
-  const arrived = isLoaded.value ? arrivals(before, after) : []
-  if (arrived.length > 0) for (const listener of arrivalListeners) listener(arrived)
+function setState(email: string, change: Partial<MailboxState>): void {
+  const before = states.peek().get(email) ?? UNKNOWN
+  states.value = new Map([...states.peek(), [email, { ...before, ...change }]])
 }
 
-function markChanged({ id }: MessageSummary): void {
-  for (const changedMeanwhile of activePolls) changedMeanwhile.add(id)
+function updateList(email: string, step: (before: MessageList) => MessageList): void {
+  const { list: before, isLoaded } = states.peek().get(email) ?? UNKNOWN
+  const list = step(before)
+  if (list === before) return
+  setState(email, { list })
+  const arrived = isLoaded ? arrivals(before, list) : []
+  if (arrived.length > 0) for (const listener of arrivalListeners) listener(arrived, email)
 }
+
+function markChanged(email: string, { id }: MessageSummary): void {
+  for (const poll of activePolls) if (poll.email === email) poll.changed.add(id)
+}
+
+/** Without those that the user has deleted. */
+function undeleted({ token }: Mailbox, { rows }: MessageList): readonly MessageSummary[] {
+  const gone = deletions.value
+    .filter((one) => one.token === token && one.state !== 'failed')
+    .map(isDeletedBy)
+  return rows.filter(({ id }) => !gone.some((isGone) => isGone(id)))
+}
+
+const messagesOf = (mailbox: Mailbox) => undeleted(mailbox, stateOf(mailbox.email).list)
+
+/** Of all addresses, newest first. */
+export const allMessages = computed(() =>
+  mailboxes.value
+    .flatMap((mailbox) => messagesOf(mailbox).map((message) => ({ mailbox, message })))
+    .sort(({ message: a }, { message: b }) => b.received_at_iso.localeCompare(a.received_at_iso)),
+)
+
+/** Of the addresses that the server has listed. */
+export const loadedMessages = computed(() =>
+  mailboxes.value
+    .filter(({ email }) => stateOf(email).isLoaded)
+    .map((mailbox) => [mailbox.email, messagesOf(mailbox)] as const),
+)
+
+/** Unread messages by address. */
+export const unreadByAddress = computed(
+  () =>
+    new Map(
+      mailboxes.value.map((mailbox) => {
+        const read = new Set(readIdsOf(mailbox.email))
+        return [mailbox.email, messagesOf(mailbox).filter(({ id }) => !read.has(id)).length]
+      }),
+    ),
+)
 
 const STORAGE_KEY = 'read'
 const readByAddress = signal(parseIds(localStore.get(STORAGE_KEY)))

@@ -1,11 +1,15 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import { displaySender } from '../../src/shared/sender-display.ts'
+import type { Mailbox } from '../address/mailbox.ts'
+import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import { announceQuietly } from '../site/announce.ts'
 import type { MessageSummary } from '../site/api.ts'
 import { language, t } from '../site/i18n.ts'
+import { withLock } from '../site/lock.ts'
 import { localStore } from '../site/storage.ts'
-import { arrivalListeners, unreadCount } from './messages.ts'
+import { arrivalListeners, unreadByAddress } from './messages.ts'
 import { newCode } from './newest.ts'
+import { isAllShown } from './open-message.ts'
 
 export const soundOn = signal(localStore.get('sound') === 'on')
 /** On, off, or why they cannot be on: by the browser's settings, or because it shows none from a page. */
@@ -22,32 +26,36 @@ export function setSound(on: boolean): void {
 /** Asks for the browser's permission if need be. */
 export async function setNotifications(on: boolean): Promise<void> {
   const isAllowed = on && (await requestPermission()) === 'granted'
-  if (isAllowed) notifications.value = tryNotification() ? 'on' : 'unsupported'
+  if (isAllowed) notifications.value = (await canNotify()) ? 'on' : 'unsupported'
   else notifications.value = on ? 'blocked' : 'off'
   localStore.set('notes', notifications.value === 'on' ? 'on' : undefined)
 }
 
-/** False in Chrome on Android, which allows them only from a service worker. */
-function tryNotification(): boolean {
+/** Chrome on Android allows them only by the service worker, which there is not over plain http. */
+async function canNotify(): Promise<boolean> {
   try {
     new Notification('Mayfly', { silent: true }).close()
     return true
   } catch {
-    return false
+    return (await serviceWorker()) !== undefined
   }
+}
+
+async function serviceWorker(): Promise<ServiceWorkerRegistration | undefined> {
+  const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
+  return await serviceWorker?.getRegistration()
 }
 
 // One chime for many messages that arrive together.
 const CHIME_INTERVAL_MS = 2_000
 
 export function startNotifications(): void {
-  let chimedAt = 0
-  arrivalListeners.add((messages) => {
-    announceQuietly(arrivalText(messages))
+  arrivalListeners.add((messages, email) => {
+    const isHere = email === currentMailbox.peek()?.email
+    if (isHere || isAllShown.peek()) announceQuietly(arrivalText(messages))
+    else announceElsewhere(messages, email)
     notify(messages)
-    if (!soundOn.value || Date.now() - chimedAt < CHIME_INTERVAL_MS) return
-    chimedAt = Date.now()
-    chime()
+    if (soundOn.value) void chimeOnce()
   })
   // Mail is announced before it is parsed: its code may come later.
   effect(() => {
@@ -65,6 +73,38 @@ function notify(messages: readonly MessageSummary[]): void {
   showNotification(messages)
 }
 
+/** All tabs hear of new mail, but only one of them chimes. */
+async function chimeOnce(): Promise<void> {
+  const result = await withLock('mayfly chime', { ifAvailable: true }, () => {
+    chime()
+    return new Promise((resolve) => setTimeout(resolve, CHIME_INTERVAL_MS))
+  })
+  if (result === 'none') chime()
+}
+
+/** New mail of an address that is not shown. */
+export const arrivalElsewhere = signal<{ mailbox: Mailbox; id: number; text: string } | undefined>(
+  undefined,
+)
+
+const SHOWN_MS = 8_000
+let hideTimer: ReturnType<typeof setTimeout> | undefined
+
+export function hideArrival(): void {
+  arrivalElsewhere.value = undefined
+}
+
+function announceElsewhere(messages: readonly MessageSummary[], email: string): void {
+  const mailbox = mailboxes.peek().find((one) => one.email === email)
+  const [first] = messages
+  if (!mailbox || !first) return
+  const address = mailbox.label ?? email
+  const text = t('inbox_new_mail_at', { address, sender: senderName(first) })
+  arrivalElsewhere.value = { mailbox, id: first.id, text }
+  clearTimeout(hideTimer)
+  hideTimer = setTimeout(hideArrival, SHOWN_MS)
+}
+
 function arrivalText(messages: readonly MessageSummary[]): string {
   const [first] = messages
   if (!first || messages.length > 1) return t('inbox_new_mail', { count: messages.length })
@@ -72,7 +112,7 @@ function arrivalText(messages: readonly MessageSummary[]): string {
   return t('inbox_new_mail_from', { sender, subject: first.subject || t('reader_no_subject') })
 }
 
-function senderName({ sender_name, sender_email }: MessageSummary): string {
+export function senderName({ sender_name, sender_email }: MessageSummary): string {
   return displaySender(sender_name, sender_email).title || t('reader_no_sender')
 }
 
@@ -94,17 +134,24 @@ function showNotification(messages: readonly MessageSummary[]): void {
     ? t('inbox_notification_code', { code })
     : t('inbox_new_mail', { count: messages.length })
   const body = code || messages.length === 1 ? senderName(first) : ''
+  const options = { body, tag: 'mayfly', icon: '/favicon.svg' }
   try {
-    const notification = new Notification(title, { body, tag: 'mayfly', icon: '/favicon.svg' })
+    const notification = new Notification(title, options)
     notification.addEventListener('click', () => {
       window.focus()
       notification.close()
     })
   } catch {
-    // It was turned on with another browser, or by an earlier version of the page.
-    void setNotifications(false)
-    notifications.value = 'unsupported'
+    void notifyByWorker(title, options)
   }
+}
+
+async function notifyByWorker(title: string, options: NotificationOptions): Promise<void> {
+  const worker = await serviceWorker()
+  if (worker) return await worker.showNotification(title, options)
+  // It was turned on with another browser, or by an earlier version of the page.
+  await setNotifications(false)
+  notifications.value = 'unsupported'
 }
 
 let audio: AudioContext | undefined
@@ -138,16 +185,26 @@ function setAppBadge(count: number): void {
 /** Shows a new code or the unread count in the title, and the count on the icons of the tab and the app. */
 export function startUnreadTitle(): void {
   effect(() => {
-    const count = unreadCount.value
+    const count = unreadTotal.value
     const prefix = `(${count.toLocaleString(language.value)}) `
     const message = newCode.value
-    const title = count === 0 ? t('site_title') : `${prefix}${t('site_inbox')} – Mayfly`
+    const name = unreadName.value ?? t('site_inbox')
+    const title = count === 0 ? t('site_title') : `${prefix}${name} – Mayfly`
     document.title = message ? `${message.code} · ${senderName(message)}` : title
     const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
     if (link) link.href = count === 0 ? '/favicon.svg' : badgeIcon(count)
     setAppBadge(count)
   })
 }
+
+const unread = computed(() => [...unreadByAddress.value].filter(([, count]) => count > 0))
+const unreadTotal = computed(() => unread.value.reduce((sum, [, count]) => sum + count, 0))
+/** The address that all unread messages are of, if another one is shown. */
+const unreadName = computed(() => {
+  const [[email] = ['']] = unread.value
+  if (unread.value.length !== 1 || email === currentMailbox.value?.email) return undefined
+  return mailboxes.value.find((one) => one.email === email)?.label ?? email
+})
 
 /** The site's icon with a count, as a data: URL. */
 function badgeIcon(count: number): string {

@@ -1,4 +1,6 @@
-import { computed, effect, signal } from '@preact/signals'
+import { batch, computed, effect, signal } from '@preact/signals'
+import type { Mailbox } from '../address/mailbox.ts'
+import { currentMailbox, mailboxes, selectMailbox } from '../address/mailboxes.ts'
 import { matchesMedia } from '../site/media.ts'
 import { isLoaded, messages, visibleMessages } from './messages.ts'
 
@@ -27,6 +29,22 @@ export function isOnePane(): boolean {
 
 export function toggleFullWindow(): void {
   if (openedMessage.value && !hasOnePane.value) isFullWindow.value = !isFullWindow.value
+}
+
+const wantsAll = signal(false)
+/** The list has the messages of all addresses. */
+export const isAllShown = computed(() => wantsAll.value && mailboxes.value.length > 1)
+
+export function showAll(isAll: boolean): void {
+  wantsAll.value = isAll
+}
+
+/** Opens a message of any address, which is shown from now on. */
+export function openMessageOf(mailbox: Mailbox, id: number): void {
+  batch(() => {
+    if (mailbox.email !== currentMailbox.peek()?.email) selectMailbox(mailbox)
+    openMessage(id)
+  })
 }
 
 /** Scroll position of the list before a message replaced it. */

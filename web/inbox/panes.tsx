@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { canRestore, isCurrentExpired } from '../address/countdown.ts'
-import { currentMailbox } from '../address/mailboxes.ts'
+import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
 import { isReachable } from '../site/api-client.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
@@ -13,6 +13,7 @@ import { actionLinks, connectionStatus, markRead, selected, unreadCount } from '
 import { isNewestNew, markCopied, newestAction } from './newest.ts'
 import {
   closeMessage,
+  isAllShown,
   isFullWindow,
   isOnePane,
   listScrollTop,
@@ -20,6 +21,7 @@ import {
   olderId,
   openedMessage,
   openMessage,
+  showAll,
   toggleFullWindow,
 } from './open-message.ts'
 import { RefreshButton, StatusLine } from './status.tsx'
@@ -31,16 +33,16 @@ const isEnded = computed(() => connectionStatus.value.kind === 'ended' || isCurr
 /** List and message, side by side if there is room. */
 export function Panes() {
   useFocusAndScroll()
-  // While the user looks at the list; again once the server responds.
+  // While the user looks at the list; again once the server responds. Without a connection, the browser may still have it.
   useEffect(() => {
-    if (isReachable.value) void loadReader()
+    void loadReader()
   }, [isReachable.value])
   return (
     <div class="panes">
       <div class="list">
         <ListHeader />
         {isOnePane() && isNewestNew.value && <Newest />}
-        <MessageRows />
+        {isAllShown.value ? <AllRows /> : <MessageRows />}
       </div>
       <section id="reader" class="reader-pane" aria-label={t('inbox_reader')} tabIndex={-1}>
         <ReaderPane />
@@ -55,6 +57,15 @@ function ListHeader() {
     <header class="messages-top row">
       <h2 id="messages-title">{t('inbox_title')}</h2>
       <Count />
+      {mailboxes.value.length > 1 && (
+        <Button
+          class="plain small"
+          aria-pressed={isAllShown.value}
+          onClick={() => showAll(!isAllShown.value)}
+        >
+          {t('inbox_all')}
+        </Button>
+      )}
       {!hasEnded && <RefreshButton />}
       {!hasEnded && <StatusLine />}
     </header>
@@ -66,6 +77,22 @@ function Count() {
   if (count > 0) return <span class="badge">{t('inbox_selected', { count })}</span>
   if (unreadCount.value === 0) return null
   return <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
+}
+
+const allModule = signal<typeof import('./all-addresses.tsx') | undefined>(undefined)
+
+function AllRows() {
+  useEffect(() => {
+    import('./all-addresses.tsx').then(
+      (loaded) => {
+        allModule.value = loaded
+      },
+      // Offline, or a newer build has replaced the files.
+      () => showAll(false),
+    )
+  }, [])
+  const { AllAddresses } = allModule.value ?? {}
+  return AllAddresses ? <AllAddresses /> : <p class="list-none">{t('site_loading')}</p>
 }
 
 /** Not part of the first load: a new visitor has no mail yet. */
@@ -184,7 +211,11 @@ export function EmptyState() {
         {!isEnded.value && <p class="empty-tagline">{t('site_tagline')}</p>}
         <Illustration />
         <h3>{t(isEnded.value ? `inbox_${end}` : 'inbox_empty')}</h3>
-        {isEnded.value ? <p>{t(`inbox_${end}_hint`)}</p> : <FirstMail mailbox={currentMailbox.value} />}
+        {isEnded.value ? (
+          <p>{t(`inbox_${end}_hint`)}</p>
+        ) : (
+          <FirstMail mailbox={currentMailbox.value} />
+        )}
       </div>
     </>
   )

@@ -105,7 +105,7 @@ setInterval(() => {
   now.value = new Date()
 }, STEP_MS)
 
-function Received({ at }: { at: string }) {
+export function Received({ at }: { at: string }) {
   const date = new Date(at)
   // Only the text is rendered again when the time changes.
   const text = useComputed(() => formatReceived(date, now.value, language.value))

@@ -4,6 +4,9 @@ import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { focusList } from './actions.ts'
 import { failed, pauseUndo, resumeUndo, storeAndSend, undo, undoable } from './deletions.ts'
+import { arrivalElsewhere, hideArrival } from './notifications.ts'
+import { openMessageOf } from './open-message.ts'
+import './toast.css'
 
 export function Toasts() {
   return (
@@ -12,6 +15,7 @@ export function Toasts() {
         <div role="status">
           {announcement.value && <p class="toast row">{announcement.value}</p>}
           <DeleteToast />
+          <ArrivalToast />
         </div>
         <UndoToast />
       </div>
@@ -46,6 +50,26 @@ function UndoToast() {
         </p>
       )}
     </div>
+  )
+}
+
+/** New mail of an address that is not shown. */
+function ArrivalToast() {
+  const arrival = arrivalElsewhere.value
+  if (!arrival) return null
+  return (
+    <p class="toast row">
+      {arrival.text}
+      <Button
+        class="quiet small"
+        onClick={() => {
+          hideArrival()
+          openMessageOf(arrival.mailbox, arrival.id)
+        }}
+      >
+        {t('site_open')}
+      </Button>
+    </p>
   )
 }
 

@@ -9,11 +9,13 @@ interface DialogProps {
   title: string
   /** On Escape, the close button or a click outside. The caller stops rendering the dialog. */
   onClose(): void
+  /** What gets the focus then, if it is not to return to where it was. */
+  focusAfter?(): HTMLElement | null
   children: ComponentChildren
 }
 
 /** Modal, and open as long as it is rendered. Then the focus returns to where it was. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, focusAfter, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   const closeButton = useRef<HTMLButtonElement>(null)
@@ -25,7 +27,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     if (document.activeElement === closeButton.current) heading.current?.focus()
     // By then the dialog is removed, and close() would not return the focus.
     return () => {
-      if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+      const next = focusAfter?.()
+      if (next) next.focus()
+      else if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
     }
   }, [])
   return (
@@ -82,10 +86,11 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
     error,
     onConfirm,
     onClose,
+    focusAfter = () => null,
     children,
   } = props
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} focusAfter={focusAfter}>
       {children}
       <ErrorMessage error={error} />
       <div class="row">

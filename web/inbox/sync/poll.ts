@@ -1,44 +1,68 @@
+import type { Mailbox } from '../../address/mailbox.ts'
+import { currentMailbox, markExpired, noteSettings } from '../../address/mailboxes.ts'
 import { remeasureClock } from '../../address/server-clock.ts'
 import type { MessageList } from '../../site/api.ts'
-import { readJson, request } from '../../site/api-client.ts'
+import { ApiError, readJson, request } from '../../site/api-client.ts'
 import { MAX_LISTED } from '../message-list.ts'
-import { connectionStatus, messageStore } from '../messages.ts'
+import { endedToken, messageStore, transport } from '../messages.ts'
 import { delay } from './retry.ts'
 
 interface PollOptions {
-  signal: AbortSignal
+  signal?: AbortSignal
   /** Have the server check Gmail now, if this is an alias. */
   force?: boolean
 }
 
-/** Requests the whole list. Throws ApiError or NetworkError, or the reason of the signal. */
-export type Poll = (options: PollOptions) => Promise<void>
-
 const RESPONSE_TIMEOUT_MS = 20_000
 
-/** Polls one mailbox. If nothing has changed, the server responds with 304, which is cheap. */
-export function createPoll(token: string): Poll {
-  let etag: string | undefined
-  const requestList = async ({ signal, force }: PollOptions) => {
+/** ETags of the lists that were applied last, by token. */
+const etags = new Map<string, string>()
+
+/**
+ * Requests the whole list of an address. If nothing has changed, the server responds with 304, which is cheap. Throws ApiError
+ * or NetworkError, or the reason of the signal.
+ */
+async function pollMailbox(mailbox: Mailbox, options: PollOptions = {}): Promise<void> {
+  const { email, token } = mailbox
+  await messageStore.poll(email, async () => {
+    const etag = messageStore.isLoaded(email) ? etags.get(token) : undefined
+    const timeout = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
     const response = await request('/api/check-mail', {
       token,
-      values: { limit: MAX_LISTED, force: force ? 1 : undefined },
+      values: { limit: MAX_LISTED, force: options.force ? 1 : undefined },
       headers: etag ? { 'if-none-match': etag } : {},
-      signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
+      signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
     })
     remeasureClock(response.headers.get('date'))
     if (response.status === 304) return undefined
     const list = await readJson<MessageList>(response)
-    // Otherwise the list is not applied.
-    if (!signal.aborted) etag = response.headers.get('etag') ?? undefined
+    etags.set(token, response.headers.get('etag') ?? '')
+    noteSettings(mailbox, list)
     return list
+  })
+}
+
+/** Polls the address that is shown, unless it has ended. */
+export async function pollCurrent(options?: PollOptions): Promise<void> {
+  const mailbox = currentMailbox.peek()
+  if (mailbox && mailbox.token !== endedToken.peek()) await pollUnlessEnded(mailbox, options)
+}
+
+/** Throws like `pollMailbox`, but not if the address has ended. */
+export async function pollUnlessEnded(mailbox: Mailbox, options?: PollOptions): Promise<void> {
+  try {
+    await pollMailbox(mailbox, options)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error
+    messageStore.forget(mailbox.email)
+    if (currentMailbox.peek()?.token === mailbox.token) endedToken.value = mailbox.token
+    markExpired(mailbox)
   }
-  return (options) => messageStore.poll(() => requestList(options), options.signal)
 }
 
 const POLL_SECONDS = 5
 
 export async function waitForNextPoll(signal: AbortSignal): Promise<void> {
-  connectionStatus.value = { kind: 'looking', seconds: POLL_SECONDS }
+  transport.value = { kind: 'looking', seconds: POLL_SECONDS }
   await delay(POLL_SECONDS, signal)
 }

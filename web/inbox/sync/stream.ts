@@ -1,15 +1,104 @@
+import { computed, effect, signal } from '@preact/signals'
 import type { ServerSentEvent } from '../../../src/shared/event-stream-parser.ts'
+import { isExpired, type Mailbox } from '../../address/mailbox.ts'
+import { currentMailbox, mailboxes } from '../../address/mailboxes.ts'
+import { serverNow } from '../../address/server-clock.ts'
 import type { MessageSummary } from '../../site/api.ts'
 import { ApiError, NetworkError } from '../../site/api-client.ts'
-import { connectionStatus, messageStore } from '../messages.ts'
-import { type Poll, waitForNextPoll } from './poll.ts'
+import { withLock } from '../../site/lock.ts'
+import { endedToken, messageStore, transport } from '../messages.ts'
+import { pollCurrent, pollUnlessEnded, waitForNextPoll } from './poll.ts'
 import { delay, endDelays, retryDelaySeconds } from './retry.ts'
-import { readStream, withStreamSlot } from './sse.ts'
+import { FIRST_DATA_MS, readStream, SILENCE_MS, whileVisible } from './sse.ts'
+
+// One stream for all addresses of this browser, which its tabs share: the tab that holds the lock reads the stream and passes
+// its events on. Over HTTP/1.1 a browser has six connections to a site, and each stream occupies one.
 
 // Whether the mailbox is full is in the list only: one request for many messages that arrive together.
 const POLL_AFTER_MAIL_MS = 5_000
 // A stream that is always cut off this soon does not count as working.
 const MIN_STREAM_MS = 5_000
+// The limit of the API.
+const MAX_STREAMED = 20
+const LOCK = 'mayfly stream'
+
+/** What tabs tell each other. */
+type Passed =
+  /** From the tab that reads the stream: it covers these addresses. `isNew`: events may have been missed. */
+  | { kind: 'open'; emails: readonly string[]; isNew: boolean }
+  | { kind: 'data' }
+  | { kind: 'event'; email: string; event: ServerSentEvent }
+  /** From the others. */
+  | { kind: 'shown'; email: string }
+
+const channel = new BroadcastChannel('mayfly stream')
+const pass = (message: Passed) => channel.postMessage(message)
+
+/** Addresses that other tabs show. */
+const shownElsewhere = signal<ReadonlySet<string>>(new Set())
+
+/** The live addresses, or the first of them if there are too many: those that are shown precede the others. */
+export const wantedMailboxes = computed(() => {
+  const current = currentMailbox.value
+  const others = mailboxes.value
+    .filter(({ email }) => email !== current?.email)
+    .sort((a, b) => Number(isShown(b)) - Number(isShown(a)))
+  return [...(current ? [current] : []), ...others]
+    .filter((one) => !isExpired(one, serverNow()) && one.token !== endedToken.value)
+    .slice(0, MAX_STREAMED)
+})
+const isShown = ({ email }: Mailbox) => shownElsewhere.value.has(email)
+
+/** The addresses that the stream covers, while this tab reads it. */
+let leading: readonly string[] | undefined
+/** Called for each sign of life of the tab that reads the stream. */
+let onSign: (() => void) | undefined
+let lastDataAt = 0
+
+export function msSinceLastData(): number {
+  return Date.now() - lastDataAt
+}
+
+channel.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
+  if (data.kind === 'shown') {
+    shownElsewhere.value = new Set([...shownElsewhere.peek(), data.email])
+    if (leading) pass({ kind: 'open', emails: leading, isNew: false })
+    return
+  }
+  lastDataAt = Date.now()
+  onSign?.()
+  if (data.kind === 'event') applyEvent(data.email, data.event)
+  if (data.kind === 'open' && (data.isNew || !covered.peek())) setOpen(data.emails)
+})
+
+const streamed = signal<readonly string[]>([])
+const covered = computed(() => streamed.value.includes(currentMailbox.value?.email ?? ''))
+
+currentMailbox.subscribe((mailbox) => {
+  if (onSign && mailbox) pass({ kind: 'shown', email: mailbox.email })
+})
+
+function setOpen(emails: readonly string[]): void {
+  streamed.value = emails
+  transport.value = { kind: 'live' }
+  // The stream does not repeat deletions from before it was opened.
+  void verify?.(false).catch(() => undefined)
+  void pollOthers(emails)
+}
+
+let isPolling = false
+
+async function pollOthers(emails: readonly string[]): Promise<void> {
+  if (isPolling) return
+  isPolling = true
+  const current = currentMailbox.peek()?.email
+  for (const mailbox of mailboxes.peek()) {
+    if (mailbox.email === current || !emails.includes(mailbox.email)) continue
+    // The stream itself shows whether there is a connection.
+    await pollUnlessEnded(mailbox).catch(() => undefined)
+  }
+  isPolling = false
+}
 
 /** Polls once while a stream is open; if that fails, so has the stream. */
 let verify: ((force: boolean) => Promise<void>) | undefined
@@ -19,13 +108,16 @@ export async function pollNow({ force = false } = {}): Promise<void> {
   if (!endDelays()) await verify?.(force)
 }
 
-/** Receives mail by the event stream until it ends, or waits for the next poll if other tabs have too many streams open. */
-export async function receiveStream(token: string, poll: Poll, ended: AbortSignal): Promise<void> {
+/** The tab that read the stream before has gone silent without giving up the lock: it was suspended. */
+let isSilent = false
+
+/** Receives mail by the event stream until it ends, in this tab or in another. Throws if it does not work. */
+export async function receiveStream(): Promise<void> {
   const failed = new AbortController()
-  const signal = AbortSignal.any([ended, failed.signal])
+  const { signal } = failed
   const verifyThis = async (force: boolean) => {
     try {
-      await poll({ signal, force })
+      await pollCurrent({ signal, force })
     } catch (error) {
       // A rate limit says nothing about the stream.
       if (error instanceof ApiError && error.status === 429) throw error
@@ -34,46 +126,107 @@ export async function receiveStream(token: string, poll: Poll, ended: AbortSigna
   }
   verify = verifyThis
   try {
-    const result = await withStreamSlot((until) =>
-      applyStream(token, poll, AbortSignal.any([signal, until])),
-    )
-    if (result === 'none') await waitForNextPoll(signal)
+    const options = isSilent ? { steal: true } : { ifAvailable: true }
+    isSilent = false
+    const result = await withLock(LOCK, options, () => lead(signal))
+    if (result === 'taken') await follow(signal)
+    // Without locks we do not know about other tabs, but few of them are visible at once.
+    if (result !== 'none') return
+    const read = (until: AbortSignal) => lead(AbortSignal.any([signal, until]))
+    if (!(await whileVisible(read))) await waitForNextPoll(signal)
   } finally {
     if (verify === verifyThis) verify = undefined
     failed.abort()
   }
 }
 
-/** Throws if the stream does not work. */
-async function applyStream(token: string, poll: Poll, signal: AbortSignal): Promise<void> {
-  let openedAt = Number.POSITIVE_INFINITY
-  let pollTimer: ReturnType<typeof setTimeout> | undefined
-  let reconnectSeconds: number | undefined
-  const onOpen = () => {
-    openedAt = Date.now()
-    connectionStatus.value = { kind: 'live' }
-    // The stream does not repeat deletions from before it was opened.
-    verify?.(false).catch(() => undefined)
+/** Another tab reads the stream; when it is closed, this one may. */
+async function follow(signal: AbortSignal): Promise<void> {
+  const silent = new AbortController()
+  const abortSilent = () => {
+    isSilent = true
+    silent.abort(new NetworkError('the tab that reads the event stream went silent'))
   }
-  const pollAfterMail = () => {
-    pollTimer = undefined
-    // The stream has just brought mail, so it works, whatever becomes of this request.
-    poll({ signal }).catch(() => undefined)
+  let timer = setTimeout(abortSilent, FIRST_DATA_MS)
+  const stop = () => {
+    clearTimeout(timer)
+    onSign = undefined
   }
-  const onEvent = (event: ServerSentEvent) => {
-    applyEvent(event)
-    if (event.name === 'shutting_down') reconnectSeconds = Number(event.data) / 1000
-    if (event.name === 'message') pollTimer ??= setTimeout(pollAfterMail, POLL_AFTER_MAIL_MS)
+  onSign = () => {
+    clearTimeout(timer)
+    timer = setTimeout(abortSilent, SILENCE_MS)
   }
   try {
-    const since = messageStore.newestId()
-    await readStream({ token, since, onOpen, onEvent, signal })
+    if (currentMailbox.peek()) pass({ kind: 'shown', email: currentMailbox.peek()?.email ?? '' })
+    const ended = AbortSignal.any([signal, silent.signal])
+    await withLock(LOCK, { signal: ended }, () => {
+      stop()
+      return lead(signal)
+    })
+    silent.signal.throwIfAborted()
+    signal.throwIfAborted()
+  } finally {
+    stop()
+  }
+}
+
+/** Reads the stream, and opens it again for an address that it does not cover. */
+async function lead(signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const boxes = wantedMailboxes.peek()
+    if (boxes.length === 0) return
+    const isCovered = ({ token }: Mailbox) => boxes.some((box) => box.token === token)
+    const missing = new AbortController()
+    const stop = effect(() => {
+      if (!wantedMailboxes.value.every(isCovered)) missing.abort()
+    })
+    try {
+      await readFor(boxes, AbortSignal.any([signal, missing.signal]))
+      return
+    } catch (error) {
+      if (!missing.signal.aborted || signal.aborted) throw error
+    } finally {
+      leading = undefined
+      stop()
+    }
+  }
+}
+
+async function readFor(boxes: readonly Mailbox[], signal: AbortSignal): Promise<void> {
+  const emails = boxes.map(({ email }) => email)
+  let openedAt = Number.POSITIVE_INFINITY
+  let reconnectSeconds: number | undefined
+  const onData = () => {
+    lastDataAt = Date.now()
+    pass({ kind: 'data' })
+  }
+  const onOpen = () => {
+    openedAt = Date.now()
+    leading = emails
+    pass({ kind: 'open', emails, isNew: true })
+    setOpen(emails)
+  }
+  const onEvent = (event: ServerSentEvent) => {
+    if (event.name === 'shutting_down') {
+      reconnectSeconds = Number(event.data) / 1000
+      return
+    }
+    const { email, index = 0 } = JSON.parse(event.data) as { email?: string; index?: number }
+    // Events of a single address do not name it, nor do those of one that had ended before.
+    const address = email ?? emails[index] ?? ''
+    pass({ kind: 'event', email: address, event })
+    applyEvent(address, event)
+  }
+  const since = emails.map((email) =>
+    messageStore.isLoaded(email) ? messageStore.newestId(email) : '',
+  )
+  const tokens = boxes.map(({ token }) => token)
+  try {
+    await readStream({ tokens, since, signal, onOpen, onData, onEvent })
     if (reconnectSeconds === undefined) throw new NetworkError('the event stream was closed')
   } catch (error) {
     // Every stream ends some day: one that lasted has worked.
-    if (Date.now() - openedAt < MIN_STREAM_MS) throw error
-  } finally {
-    clearTimeout(pollTimer)
+    if (signal.aborted || Date.now() - openedAt < MIN_STREAM_MS) throw error
   }
   // A planned restart: reconnect when asked to, and show nothing meanwhile.
   if (reconnectSeconds !== undefined) {
@@ -81,10 +234,27 @@ async function applyStream(token: string, poll: Poll, signal: AbortSignal): Prom
   }
 }
 
-function applyEvent({ name, data }: ServerSentEvent): void {
-  if (name === 'message') messageStore.add(JSON.parse(data) as MessageSummary)
-  if (name === 'updated') messageStore.update(JSON.parse(data) as MessageSummary)
-  if (name !== 'deleted') return
-  const { id } = JSON.parse(data) as { id: number }
-  messageStore.remove({ ids: [id] })
+let isPollPlanned = false
+
+function pollAfterMail(): void {
+  if (isPollPlanned) return
+  isPollPlanned = true
+  setTimeout(() => {
+    isPollPlanned = false
+    // The stream has just brought mail, so it works, whatever becomes of this request.
+    pollCurrent().catch(() => undefined)
+  }, POLL_AFTER_MAIL_MS)
+}
+
+function applyEvent(email: string, { name, data }: ServerSentEvent): void {
+  const mailbox = mailboxes.peek().find((one) => one.email === email)
+  if (!mailbox) return
+  if (name === 'message') messageStore.add(email, JSON.parse(data) as MessageSummary)
+  if (name === 'message' && email === currentMailbox.peek()?.email) pollAfterMail()
+  if (name === 'updated') messageStore.update(email, JSON.parse(data) as MessageSummary)
+  if (name === 'deleted') {
+    messageStore.remove(email, { ids: [(JSON.parse(data) as { id: number }).id] })
+  }
+  // The server says how it ended.
+  if (name === 'end') pollUnlessEnded(mailbox).catch(() => undefined)
 }

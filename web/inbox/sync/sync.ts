@@ -1,103 +1,113 @@
-import { effect, signal } from '@preact/signals'
-import { isExpired, type Mailbox } from '../../address/mailbox.ts'
-import { currentMailbox, markExpired } from '../../address/mailboxes.ts'
+import { batch, effect, signal } from '@preact/signals'
+import { isExpired } from '../../address/mailbox.ts'
+import { currentMailbox, mailboxes, rulesByAddress } from '../../address/mailboxes.ts'
 import { serverNow } from '../../address/server-clock.ts'
 import { announce, announceQuietly } from '../../site/announce.ts'
 import { ApiError, errorText, NetworkError } from '../../site/api-client.ts'
 import { t } from '../../site/i18n.ts'
-import { type ConnectionStatus, connectionStatus, messageStore, unreadCount } from '../messages.ts'
-import { createPoll, waitForNextPoll } from './poll.ts'
+import {
+  actionLinks,
+  type ConnectionStatus,
+  clearSearch,
+  endedToken,
+  messageStore,
+  transport,
+  unreadCount,
+} from '../messages.ts'
+import { pollCurrent, waitForNextPoll } from './poll.ts'
 import { delay, retryDelaySeconds } from './retry.ts'
-import { msSinceLastData } from './sse.ts'
-import { pollNow, receiveStream } from './stream.ts'
+import { msSinceLastData, pollNow, receiveStream, wantedMailboxes } from './stream.ts'
 
 // Heartbeats come every 15 s.
 const STALE_MS = 20_000
+const RULES_MS = 60_000
 
-/** Keeps the message list in sync with the current mailbox, whichever that is. A restored mailbox is synced again. */
+/** Keeps the lists of all addresses in sync with the server. A restored address is synced again. */
 export function startSync(): void {
-  let running: AbortController | undefined
-  let token: string | undefined
+  const poll = () => void pollNow().catch(() => undefined)
 
+  let token: string | undefined
   effect(() => {
     const mailbox = currentMailbox.value
-    const hasEnded = connectionStatus.peek().kind === 'ended'
-    const isRestored = hasEnded && mailbox !== undefined && !isExpired(mailbox, serverNow())
+    const hasEnded = mailbox !== undefined && mailbox.token === endedToken.value
+    const isRestored = hasEnded && !isExpired(mailbox, serverNow())
     if (mailbox?.token === token && !isRestored) return
-    running?.abort()
     token = mailbox?.token
-    messageStore.reset()
-    if (!mailbox) return
-    running = new AbortController()
-    void syncUntilExpired(mailbox, running.signal)
+    batch(() => {
+      clearSearch()
+      actionLinks.value = new Map()
+      endedToken.value = undefined
+    })
+    poll()
   })
+  mailboxes.subscribe((all) => messageStore.retain(all.map(({ email }) => email)))
 
-  const poll = () => void pollNow().catch(() => undefined)
   addEventListener('online', poll)
   // The server may still be reachable, on a local network for example.
   addEventListener('offline', poll)
+  const isVisible = () => document.visibilityState === 'visible'
   document.addEventListener('visibilitychange', () => {
-    const isStale = connectionStatus.peek().kind !== 'live' || msSinceLastData() > STALE_MS
-    if (document.visibilityState === 'visible' && isStale) poll()
+    const isStale = transport.peek().kind !== 'live' || msSinceLastData() > STALE_MS
+    if (isVisible() && isStale) poll()
   })
-}
-
-async function syncUntilExpired(mailbox: Mailbox, signal: AbortSignal): Promise<void> {
-  try {
-    await syncMailbox(mailbox, signal)
-  } catch (error) {
-    if (signal.aborted) return
-    throw error
-  }
-  if (signal.aborted) return
-  messageStore.reset()
-  connectionStatus.value = { kind: 'ended' }
-  markExpired(mailbox)
+  // No event tells that rules have refused a mail.
+  setInterval(() => {
+    if (isVisible() && rulesByAddress.peek().has(currentMailbox.peek()?.email ?? '')) poll()
+  }, RULES_MS)
+  void sync()
 }
 
 // Failures of the stream in a row, while plain requests succeed.
 const MAX_FAILURES = 2
 const RETRY_STREAM_MS = 5 * 60_000
 
-/** By stream; by polling at intervals where streams do not work, for example because a proxy buffers them. Returns when the session has ended. */
-async function syncMailbox({ token }: Mailbox, signal: AbortSignal): Promise<void> {
-  const poll = createPoll(token)
+/** By stream; by polling at intervals where streams do not work, for example because a proxy buffers them. */
+async function sync(): Promise<never> {
   let failures = 0
   let hasFailed = false
   let retryStreamAt = 0
 
-  while (!signal.aborted) {
+  for (;;) {
+    await hasMailbox()
     // A plain poll first: only if that succeeds at once is the stream to blame for a failure.
-    const polled = await pollUntilAnswered(() => poll({ signal }), signal)
-    if (polled === 'ended') return
-    if (hasFailed && polled === 'at once') {
+    const isAtOnce = await pollUntilAnswered()
+    if (hasFailed && isAtOnce) {
       failures += 1
       retryStreamAt = failures < MAX_FAILURES ? 0 : Date.now() + RETRY_STREAM_MS
     }
     hasFailed = false
+    if (wantedMailboxes.peek().length === 0) continue
     if (Date.now() < retryStreamAt) {
-      await waitForNextPoll(signal)
+      await waitForNextPoll(NEVER)
       continue
     }
-    hasFailed = (await networkErrorOf(() => receiveStream(token, poll, signal))) !== undefined
+    hasFailed = (await networkErrorOf(receiveStream)) !== undefined
     if (!hasFailed) failures = 0
   }
 }
 
-/** Retries until there is a response, and shows the reason meanwhile. */
-async function pollUntilAnswered(
-  poll: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<'at once' | 'late' | 'ended'> {
+const NEVER = new AbortController().signal
+
+/** Resolves as soon as there is a live address. */
+function hasMailbox(): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = effect(() => {
+      if (wantedMailboxes.value.length === 0) return
+      resolve()
+      queueMicrotask(() => stop())
+    })
+  })
+}
+
+/** Retries until there is a response, and shows the reason meanwhile. True if the first request was answered. */
+async function pollUntilAnswered(): Promise<boolean> {
   for (let failures = 0; ; failures += 1) {
-    const error = await networkErrorOf(poll)
-    signal.throwIfAborted()
-    if (error === undefined) return failures === 0 ? 'at once' : 'late'
+    const error = await networkErrorOf(() => pollCurrent())
+    if (error === undefined) return failures === 0
     const problem = problemFrom(error, failures + 1)
-    connectionStatus.value = problem
-    if (problem.kind === 'ended') return 'ended'
+    transport.value = problem
     const seconds = (problem.until - Date.now()) / 1000
-    await delay(seconds, signal, { isFixed: problem.kind === 'limited' })
+    await delay(seconds, NEVER, { isFixed: problem.kind === 'limited' })
   }
 }
 
@@ -114,11 +124,10 @@ async function networkErrorOf(operation: () => Promise<void>): Promise<Error | u
   }
 }
 
-type ConnectionProblem = Extract<ConnectionStatus, { until: number } | { kind: 'ended' }>
+type ConnectionProblem = Extract<ConnectionStatus, { until: number }>
 
 function problemFrom(error: Error, failures: number): ConnectionProblem {
   const apiError = error instanceof ApiError ? error : undefined
-  if (apiError?.status === 401) return { kind: 'ended' }
   const seconds = retryDelaySeconds(failures, Math.random(), apiError?.retrySeconds)
   const until = Date.now() + seconds * 1000
   if (apiError?.status === 429) return { kind: 'limited', until }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { openMenu, storeMailboxes, waitForInbox } from '../inbox.ts'
+import { openMenu, plainMail, storeMailboxes, waitForInbox } from '../inbox.ts'
 import type { View } from '../views.ts'
 
 const press = async (page: Page, name: string) =>
@@ -75,6 +75,28 @@ export const addressViews: readonly View[] = [
     },
   },
   {
+    name: 'address-rules',
+    within: '.address',
+    async open({ page, app }) {
+      const rules = { only_from: 'github.test, shop.test', max_messages: '10' }
+      const ruled = await app.session({ ...rules, label: 'Netflix trial' })
+      await app.mail(ruled.email, plainMail({ from: 'eve@other.test' }))
+      await page.goto(`${app.url}/favicon.svg`)
+      await storeMailboxes(page, [ruled, await app.session({ label: 'Newsletter' })])
+      await page.goto(app.url)
+      await page.getByText('1 message rejected').waitFor()
+    },
+  },
+  {
+    name: 'address-settings',
+    within: 'dialog',
+    continues: true,
+    async open({ page }) {
+      await press(page, 'Edit')
+      await page.getByRole('dialog').waitFor()
+    },
+  },
+  {
     name: 'address-handed',
     within: 'dialog',
     async open({ page, app }) {
@@ -88,13 +110,8 @@ export const addressViews: readonly View[] = [
     within: '.address',
     async open({ page, app }) {
       await page.goto(`${app.url}/favicon.svg`)
-      const list = Array.from({ length: 99 }, (_, index) => ({
-        email: `calm.river${10_000_000 + index}@box.test`,
-        token: `token-${index}`,
-      }))
-      // Their tokens do not exist.
-      await page.route('**/api/check-mail?limit=100', (route) => route.fulfill({ status: 304 }))
-      await storeMailboxes(page, [await app.session(), ...list])
+      const sessions = await Promise.all(Array.from({ length: 100 }, () => app.session()))
+      await storeMailboxes(page, sessions)
       await page.goto(app.url)
       await waitForInbox(page)
       await press(page, 'New address')

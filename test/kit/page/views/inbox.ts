@@ -126,6 +126,21 @@ export const inboxViews: readonly View[] = [
     },
   },
   {
+    name: 'inbox-all',
+    async open({ page, app }) {
+      const sessions = [await app.session({ label: 'Netflix trial' }), await app.session()]
+      const [first, second] = sessions
+      for (const [index, mail] of MAILS.entries()) {
+        await app.mail((index % 2 === 0 ? first : second)?.email ?? '', plainMail(mail))
+      }
+      await page.goto(`${app.url}/favicon.svg`)
+      await storeMailboxes(page, sessions)
+      await page.goto(app.url)
+      await page.getByRole('button', { name: 'All addresses' }).click()
+      for (const text of ['482915', '731204', 'Welcome']) await row(page, text).waitFor()
+    },
+  },
+  {
     name: 'inbox-ended',
     complaint: /401/,
     async open(stage) {
