@@ -269,6 +269,7 @@ const WORKS_WITHOUT_STORE = {
   'GET /docs': 200,
   'GET /docs/coming-from': 200,
   'GET /favicon.svg': 200,
+  'GET /sw.js': 200,
   'GET /favicon.ico': 200,
   'GET /manifest.webmanifest': 200,
   'GET /robots.txt': 200,

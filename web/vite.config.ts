@@ -27,6 +27,7 @@ export default defineConfig({
         docs: here('docs/docs.tsx'),
         admin: here('admin/admin.tsx'),
         leave: here('site/leave.tsx'),
+        'service-worker': here('site/service-worker.ts'),
       },
     },
   },

@@ -38,7 +38,7 @@ test('after a restart of the server the page reconnects and shows the mail recei
 
 test('a stream without heartbeats is considered dead and reopened, one beside which a poll fails is not', async () => {
   const app = await startApp({ intervals: WITHOUT_POLLING })
-  const page = await browser.newPage()
+  const page = await browser.newPage({ serviceWorkers: 'block' })
   await page.clock.install()
   let streams = 0
   page.on('request', (request) => {

@@ -4,6 +4,7 @@ import { Dialog } from '../site/dialog.tsx'
 import { formatDuration } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
 import { Icon } from '../site/icon.tsx'
+import { canKeep, keepsTexts, setKeepsTexts } from '../site/kept-mail.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { notifications, setNotifications, setSound, soundOn } from './notifications.ts'
 import { isHelpOpen, SHORTCUTS, setShortcuts, shortcutsOn, showHelp } from './shortcuts.ts'
@@ -26,6 +27,11 @@ export function Settings() {
         <p class="soft" role="status">
           {state !== 'on' && state !== 'off' && t(`inbox_notifications_${state}`)}
         </p>
+        {canKeep && (
+          <Switch on={keepsTexts.value} onChoose={setKeepsTexts}>
+            {t('inbox_keep')}
+          </Switch>
+        )}
         <Switch on={shortcutsOn.value} onChoose={setShortcuts}>
           {t('inbox_shortcuts')}
         </Switch>
@@ -92,6 +98,7 @@ export function Privacy() {
         <li>{t('address_privacy_mail', { time: time(siteConfig.life) })}</li>
         <li>{t('address_privacy_reserved', { time: time(siteConfig.cooldown) })}</li>
         <li>{t('address_privacy_token')}</li>
+        {canKeep && <li>{t('address_privacy_offline')}</li>}
         <li>{t('address_privacy_tracking')}</li>
         {siteConfig.abuse && (
           <li>

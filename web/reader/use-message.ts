@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiResponses, Message, MessageSummary } from '../site/api.ts'
-import { requestJson } from '../site/api-client.ts'
+import { NetworkError, requestJson } from '../site/api-client.ts'
+import { keptMessages } from '../site/kept-mail.ts'
 import { siteConfig } from '../site/site-config.ts'
 import { useFetched } from './use-fetched.tsx'
 
@@ -49,5 +50,17 @@ export async function readMail(
   signal: AbortSignal,
 ): Promise<Message> {
   const options = { token, values, signal }
-  return (await requestJson<ApiResponses['GET /api/read-mail']>('/api/read-mail', options)).message
+  try {
+    const { message } = await requestJson<ApiResponses['GET /api/read-mail']>(
+      '/api/read-mail',
+      options,
+    )
+    keptMessages.peek()?.save(token, message)
+    return message
+  } catch (error) {
+    const kept =
+      error instanceof NetworkError ? await keptMessages.peek()?.find(token, values.id) : undefined
+    if (kept) return kept
+    throw error
+  }
 }

@@ -54,7 +54,19 @@ describe('/assets/{name}', () => {
   })
 })
 
-for (const route of assetRoutes.slice(1)) {
+describe('/sw.js', () => {
+  test('200: the service worker is a script that browsers request again at each visit', async () => {
+    const { status, headers } = await request(`${app.url}/sw.js`)
+    expect([status, headers.get('content-type')]).toStrictEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ])
+    expect(headers.get('cache-control')).toBe('no-cache')
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'/)
+  })
+})
+
+for (const route of assetRoutes.slice(2)) {
   describe(route.path, () => {
     test('200: the icon is an SVG', async () => {
       const { status, headers } = await request(`${app.url}${route.path}`)

@@ -130,6 +130,25 @@ export const assetRoutes = [
       return assetResponse(asset, headers['accept-encoding'])
     },
   }),
+  route({
+    method: 'GET',
+    // Outside /assets/, because it may control only paths below its own.
+    path: '/sw.js',
+    async handle(_input, { builtPage }: AssetDeps, { headers }) {
+      const name = builtPage.entry('site/service-worker.ts')?.script.replace('/assets/', '')
+      const asset = name === undefined ? undefined : builtPage.asset(name)
+      if (!asset) throw new Problem('not_found', 'Not found.')
+      const response = assetResponse(asset, headers['accept-encoding'])
+      return {
+        ...response,
+        headers: {
+          ...response.headers,
+          'cache-control': 'no-cache',
+          'content-security-policy': "default-src 'none'; connect-src 'self'",
+        },
+      }
+    },
+  }),
   ...['/favicon.svg', '/favicon.ico'].map((path) =>
     route({
       method: 'GET',

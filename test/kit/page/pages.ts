@@ -130,7 +130,12 @@ async function newVisit(
   options: BrowserContextOptions,
   traffic: () => Traffic,
 ): Promise<Omit<Visit, 'key'>> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    // Routes of a test do not see the requests of a service worker.
+    serviceWorkers: 'block',
+    ...options,
+  })
   context.setDefaultTimeout(60_000)
   recordTraffic(context, traffic)
   const page = await context.newPage()
@@ -230,6 +235,7 @@ export function recordTraffic(context: BrowserContext, traffic: () => Traffic): 
   context.on('weberror', (fault) => traffic().complaints.push(fault.error().message))
   context.on('console', (message) => {
     const { url } = message.location()
+    if (message.text() === 'Service Worker registration blocked by Playwright') return
     if (['error', 'warning'].includes(message.type())) {
       traffic().complaints.push(`${message.text()} ${url}`)
     }

@@ -1,0 +1,97 @@
+// Lets the inbox open without a connection. With one, the page always comes from the server, so a new build is used at once.
+// A classic script: no imports.
+{
+  interface WorkerEvent extends Event {
+    waitUntil(work: Promise<unknown>): void
+  }
+  interface FetchEvent extends WorkerEvent {
+    readonly request: Request
+    respondWith(response: Promise<Response>): void
+  }
+  interface NotificationEvent extends WorkerEvent {
+    readonly notification: Notification
+  }
+  interface WorkerEvents {
+    install: WorkerEvent
+    activate: WorkerEvent
+    fetch: FetchEvent
+    message: WorkerEvent & MessageEvent
+    notificationclick: NotificationEvent
+  }
+  interface WorkerScope {
+    addEventListener<Name extends keyof WorkerEvents>(
+      name: Name,
+      listener: (event: WorkerEvents[Name]) => void,
+    ): void
+    skipWaiting(): Promise<void>
+    clients: {
+      claim(): Promise<void>
+      matchAll(options: { type: 'window' }): Promise<{ focus(): Promise<unknown> }[]>
+      openWindow(url: string): Promise<unknown>
+    }
+  }
+  const worker = self as unknown as WorkerScope
+
+  // Holds no mail.
+  const CACHE = 'mayfly page'
+  const PAGE = '/'
+
+  worker.addEventListener('install', (event) => event.waitUntil(worker.skipWaiting()))
+  worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.claim()))
+
+  worker.addEventListener('fetch', (event) => {
+    const { request } = event
+    const { origin, pathname } = new URL(request.url)
+    if (origin !== location.origin || request.method !== 'GET') return
+    if (request.mode === 'navigate' && pathname === PAGE) event.respondWith(servePage(request))
+    else if (pathname.startsWith('/assets/')) event.respondWith(serveAsset(request))
+  })
+
+  const servePage = async (request: Request): Promise<Response> => {
+    const cache = await caches.open(CACHE)
+    const stored = () => cache.match(PAGE, { ignoreVary: true })
+    try {
+      const response = await fetch(request)
+      if (response.ok) await cache.put(PAGE, response.clone())
+      // A proxy responds for a server that is down.
+      return response.status < 500 ? response : ((await stored()) ?? response)
+    } catch (error) {
+      const page = await stored()
+      if (page) return page
+      throw error
+    }
+  }
+
+  /** File names contain a hash of the content. */
+  const serveAsset = async (request: Request): Promise<Response> =>
+    (await (await caches.open(CACHE)).match(request, { ignoreVary: true })) ?? fetch(request)
+
+  /** The page tells what it has loaded, the script that it started with first. */
+  worker.addEventListener('message', (event) => {
+    const urls: unknown = event.data
+    if (Array.isArray(urls)) event.waitUntil(store(urls.map(String)))
+  })
+
+  const store = async (urls: readonly string[]): Promise<void> => {
+    const cache = await caches.open(CACHE)
+    const has = async (url: string) => (await cache.match(url, { ignoreVary: true })) !== undefined
+    const [script = ''] = urls
+    // Of an older build.
+    if (!(await has(script))) {
+      for (const { url } of await cache.keys()) {
+        if (new URL(url).pathname.startsWith('/assets/')) await cache.delete(url)
+      }
+    }
+    for (const url of urls) if (!(await has(url))) await cache.add(url)
+    if (!(await has(PAGE))) await cache.add(PAGE)
+  }
+
+  worker.addEventListener('notificationclick', (event) => {
+    event.notification.close()
+    const show = async () => {
+      const [page] = await worker.clients.matchAll({ type: 'window' })
+      await (page ? page.focus() : worker.clients.openWindow(PAGE))
+    }
+    event.waitUntil(show())
+  })
+}
