@@ -37,8 +37,11 @@ export function NewestCard({ message, link, onCopy, onOpen }: NewestCardProps) {
         </p>
       )}
       <p class="newest-from">
-        <bdi>{sender || t('reader_no_sender')}</bdi> ·{' '}
-        <time dateTime={message.received_at_iso}>{formatShortTime(message.received_at_iso)}</time>
+        <bdi>{sender || t('reader_no_sender')}</bdi>
+        <span class="newest-time">
+          {' · '}
+          <time dateTime={message.received_at_iso}>{formatShortTime(message.received_at_iso)}</time>
+        </span>
       </p>
       <div class="row">
         {code !== null && (
