@@ -152,6 +152,12 @@ test('on narrow screens neither the badge of the sender nor the subject is cut o
   expect(await subject.evaluate((h2) => h2.scrollHeight <= h2.clientHeight + 1)).toBe(true)
   const { width = 0 } = (await subject.boundingBox()) ?? {}
   expect(width, `${width} px for the subject`).toBeGreaterThan(400)
+  const address = page.locator('.address-text, .address-text *')
+  const cut = await address.evaluateAll(
+    (parts) =>
+      parts.filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 1).length,
+  )
+  expect(cut, 'the address is cut off').toBe(0)
   await page.getByRole('button', { name: 'More' }).last().click()
   await page.getByRole('button', { name: 'Phone width' }).waitFor()
   await page.keyboard.press('Escape')
