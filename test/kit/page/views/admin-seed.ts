@@ -69,18 +69,18 @@ export async function seed({ app, ring }: Pick<ViewContext, 'app' | 'ring'>): Pr
   })
   await addLogLines(store, app.now())
   await store.close()
+  const { email } = await app.session({ prefix: LONG }, key.headers)
   for (const subject of [HEBREW, MARKUP, LONG.repeat(3), 'Spam']) {
     const head = `From: ${MARKUP.replaceAll(/[<>]/g, '')} <ann@sender.test>\r\nSubject: ${subject}`
     await app.mail(
       'abuse@box.test',
-      `${head}\r\n\r\nHi. See ${LONG}@box.test.\r\n${HEBREW}\r\n${LONG.repeat(4)}\r\n`,
+      `${head}\r\n\r\nHi. See ${email}.\r\n${HEBREW}\r\n${LONG.repeat(4)}\r\n`,
     )
   }
   await ring.shop.labelKey(key.id, MARKUP)
   await ring.shop.labelKey((await ring.issue()).id, `${HEBREW} ${LONG}`)
   const revoked = await ring.issue()
   await ring.shop.revokeKey(revoked.id)
-  await app.session({ prefix: LONG }, key.headers)
   await app.session()
   await addWebhooks(ring, key, app.now())
   await addOrders(app, ring)

@@ -91,7 +91,7 @@ export const shopViews: readonly View[] = [
     name: 'order-stranger',
     async open({ page, app }) {
       await page.goto(`${app.url}/orders/ord_${'0'.repeat(22)}`)
-      await page.getByText('does not have').waitFor()
+      await page.getByText('Open this order with its private link.').waitFor()
     },
   },
 ]
