@@ -59,9 +59,11 @@ function FirstCall({ apiKey, to }: { apiKey: string; to: string }) {
   }
   return (
     <div class="first-call">
-      <Button aria-disabled={isBusy} onClick={() => void (isBusy || run(send))}>
-        {t('docs_send')}
-      </Button>
+      <div class="row">
+        <Button aria-disabled={isBusy} onClick={() => void (isBusy || run(send))}>
+          {t('docs_send')}
+        </Button>
+      </div>
       <ErrorMessage error={error} />
       <div role="status">
         {shown !== '' && (
