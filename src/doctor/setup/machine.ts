@@ -28,6 +28,8 @@ import { recordsOf } from '../rules/result.ts'
 /** The part of the configuration that setup looks at. */
 interface SetupConfig {
   host: string
+  store: string
+  backup: { folder: string }
   domains: readonly string[]
   adminToken: string
   smtp: { hostname: string; port: number; proxyFrom: readonly string[] }
@@ -87,6 +89,7 @@ export function setupActions({ command, cwd, env, readConfig }: SetupDeps) {
         isHostnameGiven: isGiven('MAYFLY_SMTP_HOSTNAME'),
         isSmtpPortGiven: isGiven('MAYFLY_SMTP_PORT'),
         isHttpPortGiven: isGiven('MAYFLY_HTTP_PORT'),
+        isHttpsPortGiven: isGiven('MAYFLY_HTTPS_PORT'),
         ...(await inspectMachine(config)),
       }
     },
@@ -159,6 +162,8 @@ async function inspectMachine(config: SetupConfig) {
     hasMtaSts: http.mtaSts !== 'off',
     hasAcme: config.acme.on,
     hasAdminToken: config.adminToken !== '',
+    /** By itself, or by other means: that of PostgreSQL is not ours. */
+    hasBackup: config.backup.folder !== '' || config.store !== 'sqlite:',
     /** What the default plans promise to buyers; empty if others are configured. */
     supportTexts: plans === PLANS ? plans.map(({ support }) => support) : [],
   }

@@ -153,7 +153,11 @@ describe('what it says', () => {
     [
       'with another program on the port for HTTP',
       { portHttp: { state: 'in use', seen: '' }, isRunning: false, httpPort: 8080 },
-      ['Port 8080  in use', '1. Stop the program that uses port 8080, or set MAYFLY_HTTP_PORT.'],
+      [
+        'Port 80    free',
+        'Port 8080  in use',
+        '1. Stop the program that uses port 8080, or set MAYFLY_HTTP_PORT.',
+      ],
       [],
     ],
     [

@@ -84,11 +84,15 @@ async function applySettings(
 
 function machineLines(machine: Machine): string[] {
   const { httpPort, hasDns } = machine
+  const ports = new Map([
+    [25, machine.port25],
+    [80, machine.port80],
+    [443, machine.port443],
+    [httpPort, machine.portHttp],
+  ])
   return [
     `Addresses  ${addressText(machine)}`,
-    `Port 25    ${portText(machine.port25)}`,
-    `Port ${String(httpPort).padEnd(5)} ${portText(machine.portHttp)}`,
-    `Port 443   ${portText(machine.port443)}`,
+    ...[...ports].map(([port, state]) => `Port ${String(port).padEnd(5)} ${portText(state)}`),
     `DNS        ${hasDns ? 'answers' : 'no answer: check /etc/resolv.conf or set MAYFLY_DNS'}`,
   ]
 }

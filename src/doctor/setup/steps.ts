@@ -20,16 +20,14 @@ export function nextSteps(
   { url, host, acmeEmail }: Answers,
   { mtaSts, settings }: { mtaSts: boolean; settings: Readonly<Record<string, string>> },
 ): string[] {
-  const { port25, portHttp, smtpPort, httpPort, isRunning } = machine
+  const { port25, smtpPort, httpPort } = machine
   const isReached = smtpPort === 25 || port25.state === 'this service' || takesPort25(machine)
   const isOtherHost = host !== machine.hostname
   const isRenamed = machine.hasMtaSts && isOtherHost
   const usesAcme = acmeEmail !== undefined || machine.hasAcme
   const steps = [
     port25.state === 'in use' && 'Stop the other mail server that uses port 25.',
-    portHttp.state === 'in use' &&
-      !isRunning &&
-      `Stop the program that uses port ${httpPort}, or set MAYFLY_HTTP_PORT.`,
+    ...webPortSteps(machine, { usesAcme, settings }),
     isOtherHost &&
       settings['MAYFLY_SMTP_HOSTNAME'] === undefined &&
       `Set MAYFLY_SMTP_HOSTNAME=${host}: the MX records need the name of this machine in DNS.`,
@@ -38,13 +36,17 @@ export function nextSteps(
     machine.isFileOfRoot &&
       !machine.hasAdminToken &&
       'Let the service read the admin token, unless it runs as root: chgrp GROUP, then chmod 640',
-    startStep(machine),
+    // The first attempt follows the start at once.
+    usesAcme &&
+      'Let everybody reach ports 80 and 443: the CA connects to them. Wait until DNS names this machine: after a failure, the next attempt is two minutes later.',
+    startStep(machine, { usesAcme }),
+    !machine.isRunning &&
+      !machine.hasBackup &&
+      !isPackage(machine) &&
+      'Back up each day:        set MAYFLY_BACKUP to a folder: see "Backup and restore" in docs/operations.md',
     !isReached && `Redirect port 25 to ${smtpPort}: see "Port 25" in docs/install.md`,
     ...(usesAcme
-      ? [
-          'Let everybody reach ports 80 and 443: the CA connects to them. Until DNS names this machine, attempts fail and are repeated.',
-          mtaSts && 'Enforce the MTA-STS policy after some weeks: see "MTA-STS" in docs/tls.md',
-        ]
+      ? [mtaSts && 'Enforce the MTA-STS policy after some weeks: see "MTA-STS" in docs/tls.md']
       : proxySteps(url, { httpPort, mtaSts })),
     `Check the installation:  ${checkCommand(machine)}`,
   ]
@@ -60,21 +62,47 @@ function proxySteps(url: string, { httpPort, mtaSts }: { httpPort: number; mtaSt
   ]
 }
 
+/** Other programs on the ports for HTTP and HTTPS: those that the service uses now are its own. */
+function webPortSteps(
+  machine: Machine,
+  { usesAcme, settings }: { usesAcme: boolean; settings: Readonly<Record<string, string>> },
+) {
+  const { portHttp, port80, port443, httpPort, isRunning, hasAcme, isHttpsPortGiven } = machine
+  const isMoved = settings['MAYFLY_HTTP_PORT'] === '80'
+  const isHttpUsed = isMoved ? port80.state === 'in use' : portHttp.state === 'in use' && !isRunning
+  const isHttpsUsed = port443.state === 'in use' && !(isRunning && hasAcme)
+  return [
+    isHttpUsed &&
+      `Stop the program that uses port ${isMoved ? 80 : httpPort}, or set MAYFLY_HTTP_PORT.`,
+    usesAcme &&
+      !isHttpsPortGiven &&
+      isHttpsUsed &&
+      'Stop the program that uses port 443, or set MAYFLY_HTTPS_PORT.',
+  ]
+}
+
+/** The Debian package, which has a timer for backups. */
+function isPackage({ file, command }: Machine): boolean {
+  return file === UNIT_FILE && command === 'mayfly'
+}
+
 /** The unit of a clone has settings and data that a command in the clone does not use by itself. */
-function checkCommand({ file, command }: Machine): string {
-  const isClone = file === UNIT_FILE && command !== 'mayfly'
-  return isClone ? 'doctor, as in "Clone" in docs/install.md' : `${command} doctor`
+function checkCommand(machine: Machine): string {
+  const isClone = machine.file === UNIT_FILE && !isPackage(machine)
+  return isClone ? 'doctor, as in "Clone" in docs/install.md' : `${machine.command} doctor`
 }
 
 /** Settings are read when the service starts. */
-function startStep(machine: Machine): string {
-  const { file, command, isRunning, isRoot } = machine
+function startStep(machine: Machine, { usesAcme }: { usesAcme: boolean }): string {
+  const { file, command, isRunning, isRoot, hasBackup } = machine
   if (file === UNIT_FILE) {
+    const timer = isPackage(machine) && !hasBackup ? ' mayfly-backup.timer' : ''
     return isRunning
       ? 'Restart the service:     systemctl restart mayfly'
-      : 'Start the service:       systemctl enable --now mayfly'
+      : `Start the service:       systemctl enable --now mayfly${timer}`
   }
   if (isRunning) return `Restart the service:     stop it, then ${command} serve`
-  const note = isRoot && takesPort25(machine) ? ' (as root, or with CAP_NET_BIND_SERVICE)' : ''
+  const isPrivileged = usesAcme || (isRoot && takesPort25(machine))
+  const note = isPrivileged ? ' (as root, or with CAP_NET_BIND_SERVICE)' : ''
   return `Start the service:       ${command} serve${note}`
 }
