@@ -43,7 +43,7 @@ describe('warnings at start', () => {
     [
       'MTA-STS enforced with a self-signed certificate',
       { enforcesTls: true },
-      [URL, TOKEN, 'MAYFLY_SMTP_TLS_CERT'],
+      [URL, TOKEN, 'MAYFLY_ACME'],
     ],
     ['MTA-STS enforced', { enforcesTls: true, isSelfSigned: false }, [URL, TOKEN]],
     ['with both: none', { baseUrl: 'https://x.example', adminToken: LONG }, []],
@@ -59,6 +59,15 @@ describe('warnings at start', () => {
   ] as const) {
     test(name, () => expect(names(facts)).toEqual(settings))
   }
+
+  test('name certificates by the service itself as a way to HTTPS and STARTTLS', () => {
+    const lines = startWarnings({ ...open, enforcesTls: true })
+    const about = lines.filter((line) => line.includes('MAYFLY_ACME=on'))
+    expect(about.map((line) => /plain HTTP|self-signed/.exec(line)?.[0])).toEqual([
+      'plain HTTP',
+      'self-signed',
+    ])
+  })
 
   test('are one line each', () => {
     for (const line of startWarnings(open)) expect(line).not.toContain('\n')

@@ -53,10 +53,10 @@ export function startWarnings({
   const unverifiable =
     enforcesTls &&
     isSelfSigned &&
-    'senders that follow MTA-STS do not deliver to a self-signed certificate: set MAYFLY_SMTP_TLS_CERT, or MAYFLY_MTA_STS=testing'
+    'senders that follow MTA-STS do not deliver to a self-signed certificate: set MAYFLY_ACME=on or MAYFLY_SMTP_TLS_CERT (docs/tls.md), or MAYFLY_MTA_STS=testing'
   const plainHttp =
     baseUrl === '' &&
-    'plain HTTP is exposed to the network: put a TLS proxy in front and set MAYFLY_BASE_URL=https://…, or set MAYFLY_HOST=127.0.0.1'
+    'plain HTTP is exposed to the network: set MAYFLY_BASE_URL=https://… with MAYFLY_ACME=on (docs/tls.md) or a TLS proxy in front, or set MAYFLY_HOST=127.0.0.1'
   const publicMetrics =
     adminToken === '' && '/metrics and the details of /readyz are public: set MAYFLY_ADMIN_TOKEN'
   const fewConnections =
