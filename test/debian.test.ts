@@ -25,6 +25,7 @@ import { checkMail } from './kit/http/api-client.ts'
 import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
 import { type Chroot, openChroot } from './kit/programs/chroot.ts'
 import { program } from './kit/programs/programs.ts'
+import { unitCommand } from './kit/programs/unit.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The Debian package from installation to purge, in order, in a Debian without the clone.
@@ -56,20 +57,13 @@ afterAll(() => {
   folder.remove()
 })
 
-/** Runs the command line of the unit, as its user and with its environment. */
 async function startUnit(): Promise<ServiceProcess> {
-  const unit = readFileSync(inDebian('lib/systemd/system/mayfly.service'), 'utf8')
-  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
-  const file = readFileSync(inDebian(setting('EnvironmentFile')), 'utf8')
-  const lines = [...setting('Environment').split(' '), ...(file.match(/^\w+=.*$/gm) ?? [])]
-  const command = setting('ExecStart').split(' ')
+  const command = unitCommand(debian.path, 'mayfly.service')
   expect(command.at(-1)).toBe('serve')
-  const as = `--userspec=${setting('User')}:${setting('Group')}`
   return await spawnService({
     folder: '/var/lib/mayfly',
     ports,
-    env: Object.fromEntries(lines.map((line) => line.split('=', 2) as [string, string])),
-    under: ['chroot', as, debian.path, 'env', '-C', setting('WorkingDirectory')],
+    under: [...debian.under],
     command,
   })
 }
@@ -181,13 +175,8 @@ test('the command and the service use the same store, also several nodes', () =>
 test('the unit of the daily backup writes it where the documentation says', () => {
   const { mode, uid } = statSync(inDebian('var/backups/mayfly'))
   expect([mode & 0o777, String(uid)]).toStrictEqual([0o700, user()])
-  const unit = readFileSync(inDebian('lib/systemd/system/mayfly-backup.service'), 'utf8')
-  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? ''
-  const { status, stderr, stdout } = debian.run([
-    ...['setpriv', '--reuid', setting('User'), '--regid', setting('Group'), '--clear-groups'],
-    ...['env', '-C', setting('WorkingDirectory'), ...setting('Environment').split(' ')],
-    ...setting('ExecStart').split(' '),
-  ])
+  const command = unitCommand(debian.path, 'mayfly-backup.service')
+  const { status, stderr, stdout } = debian.run(command)
   expect(status, stderr).toBe(0)
   expect(stdout).toMatch(/^Wrote \/var\/backups\/mayfly\/mayfly-[-.\dTZ]+\.db: .*; verified\.$/m)
   expect(OPERATIONS).toContain('systemctl enable --now mayfly-backup.timer')

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MAIN, ROOT } from './kit/app/service-process.ts'
-import { dnsServerFiles } from './kit/dns/knot.ts'
-import { failureOf, mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
+import { skipIfProblem } from './kit/programs/capabilities.ts'
+import { type Machine, machineProblem, openMachine } from './kit/programs/machine.ts'
 import { program } from './kit/programs/programs.ts'
 import { endWithParent } from './kit/programs/server-process.ts'
 import { tempFolder } from './kit/store/stores.ts'
@@ -18,7 +18,6 @@ import { waitUntil } from './kit/wait-until.ts'
 // does not answer here: doctor must query the servers behind it. Other programs find the host in /etc/hosts.
 
 const ADDRESS = '203.0.113.7'
-const NAME_SERVER = '127.0.0.1@53'
 const GUIDE = /^## From a domain to a working MX in ten minutes\n(.*?)(?=^## |$(?![\s\S]))/ms
 const guide = GUIDE.exec(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))?.[1] ?? ''
 // The guide says to replace its names, which are known as examples.
@@ -29,25 +28,23 @@ const [setup = '', zone = '', serve = '', doctor = '', mail = ''] = blocks
 
 const folder = tempFolder()
 const inFolder = (name: string) => join(folder.path, name)
-let machine: ChildProcessByStdio<null, Readable, Readable>
+let machine: Machine
 let service: ChildProcess | undefined
 
 /** Runs a command of the guide on that machine. */
 function start(command: string): ChildProcessByStdio<null, Readable, Readable> {
-  const inside = [
-    'nsenter',
-    '--target',
-    String(machine.pid),
-    '--net',
-    '--mount',
-    `--wd=${folder.path}`,
-  ]
   const env = {
     PATH: [folder.path, dirname(program('swaks')), process.env['PATH']].join(':'),
     MAYFLY_HTTP_THREADS: '1',
     MAYFLY_SMTP_THREADS: '1',
   }
-  const [file = '', ...args] = endWithParent([...inside, 'sh', '-ec', command])
+  const [file = '', ...args] = endWithParent([
+    ...machine.under,
+    `--wd=${folder.path}`,
+    'sh',
+    '-ec',
+    command,
+  ])
   return spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
@@ -59,11 +56,8 @@ async function run(command: string) {
   return { status: child.exitCode, stdout, stderr }
 }
 
-const networkProblem = failureOf('unshare', '--net', program('ip'), 'link', 'set', 'lo', 'up')
-const problem = mountProblem ?? networkProblem
-
 beforeAll(async () => {
-  if (problem !== undefined) return
+  if (machineProblem !== undefined) return
   writeFileSync(
     inFolder('mayfly'),
     `#!/bin/sh\nexec ${process.execPath} ${resolve(ROOT, MAIN)} "$@"\n`,
@@ -71,42 +65,25 @@ beforeAll(async () => {
   chmodSync(inFolder('mayfly'), 0o755)
   writeFileSync(inFolder('resolv.conf'), 'nameserver 127.0.0.53\n')
   writeFileSync(inFolder('hosts'), `${ADDRESS} mx.guide.test\n`)
-  dnsServerFiles(folder.path, { listen: NAME_SERVER, records: [] })
-  const script = [
-    `${program('ip')} link set lo up`,
-    `${program('ip')} addr add ${ADDRESS}/32 dev lo`,
-    `mount --bind ${inFolder('resolv.conf')} /etc/resolv.conf`,
-    `mount --bind ${inFolder('hosts')} /etc/hosts`,
-    'mount -t tmpfs none /run',
-    'mkdir -p /run/systemd/resolve',
-    'echo nameserver 127.0.0.1 > /run/systemd/resolve/resolv.conf',
-    `exec ${program('knotd')} -c ${inFolder('knot.conf')}`,
-  ]
-  const [file = '', ...args] = endWithParent([
-    'unshare',
-    '--net',
-    '--mount',
-    'sh',
-    '-ec',
-    script.join('\n'),
-  ])
-  machine = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [machine.stdout, machine.stderr])
-    stream.on('data', (chunk) => (output += chunk))
-  await waitUntil(() => {
-    if (machine.exitCode !== null) throw new Error(output)
-    return output.includes('server started')
+  machine = await openMachine({
+    address: ADDRESS,
+    prepare: [
+      `mount --bind ${inFolder('resolv.conf')} /etc/resolv.conf`,
+      `mount --bind ${inFolder('hosts')} /etc/hosts`,
+      'mount -t tmpfs none /run',
+      'mkdir -p /run/systemd/resolve',
+      'echo nameserver 127.0.0.1 > /run/systemd/resolve/resolv.conf',
+    ],
   })
 })
 
 afterAll(async () => {
-  for (const child of [service, machine]) {
-    if (!child || child.exitCode !== null) continue
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
+  if (service && service.exitCode === null) {
+    const ended = once(service, 'exit')
+    service.kill('SIGKILL')
     await ended
   }
+  await machine?.close()
   folder.remove()
 })
 
@@ -119,7 +96,7 @@ test('the guide has its five steps', () => {
 })
 
 describe('followed on a machine', () => {
-  skipIfProblem(problem)
+  skipIfProblem(machineProblem)
 
   test('doctor fails before there is anything, and names the first step', async () => {
     const { status, stdout } = await run(`${doctor} --json`)
@@ -147,8 +124,7 @@ describe('followed on a machine', () => {
       MAYFLY_ADMIN_TOKEN_FILE: inFolder('admin-token'),
     })
     expect(statSync(inFolder('admin-token')).mode & 0o777).toBe(0o600)
-    dnsServerFiles(folder.path, { listen: NAME_SERVER, serial: 2, records: recordsOf(stdout) })
-    machine.kill('SIGHUP')
+    await machine.publish(recordsOf(stdout))
   })
 
   test('a second run changes nothing, and keeps the token', async () => {

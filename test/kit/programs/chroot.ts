@@ -40,8 +40,13 @@ export function debianTarball(
 
 export interface Chroot {
   path: string
-  /** Runs a command as root. */
-  run(command: readonly string[]): { status: number | null; stdout: string; stderr: string }
+  /** The command line that runs a command as root. */
+  under: readonly string[]
+  /** Runs a command as root; also on another machine, `under` which it runs. */
+  run(
+    command: readonly string[],
+    machine?: readonly string[],
+  ): { status: number | null; stdout: string; stderr: string }
   remove(): void
 }
 
@@ -52,10 +57,13 @@ export function openChroot(): Chroot {
   const mounts = ['proc', 'dev'].map((name) => join(folder.path, name))
   for (const mount of mounts)
     execFileSync('mount', ['--bind', mount.slice(folder.path.length), mount])
+  const under = ['chroot', folder.path]
   return {
     path: folder.path,
-    run([command = '', ...args]) {
-      const { status, stdout, stderr } = spawnSync('chroot', [folder.path, command, ...args], {
+    under,
+    run(command, machine = []) {
+      const [file = '', ...args] = [...machine, ...under, ...command]
+      const { status, stdout, stderr } = spawnSync(file, args, {
         encoding: 'utf8',
         env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' },
       })

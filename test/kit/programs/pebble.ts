@@ -1,7 +1,8 @@
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { request } from 'node:https'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { tempFolder } from '../store/stores.ts'
 import { program } from './programs.ts'
 import { freePorts, makeCertificate, startServer } from './server-process.ts'
@@ -17,11 +18,14 @@ interface PebbleOptions {
   validSeconds?: number
   /** Percentage of nonces that it refuses. */
   badNonces?: number
+  /** Where it runs: the command line that runs a command there, and the name server to use. */
+  elsewhere?: { under: readonly string[]; nameServer: string }
 }
 
-/** Debian's Pebble, a CA for tests, with a name server for which every name is on this machine. */
+/** Debian's Pebble, a CA for tests, by default with a name server for which every name is on this machine. */
 export async function openPebble(options: PebbleOptions) {
   const { httpPort, tlsPort, blocked = [], validSeconds = 90 * 86_400, badNonces = 5 } = options
+  const { elsewhere } = options
   const [acmePort = 0, adminPort = 0, dnsPort = 0, dnsAdminPort = 0] = await freePorts(4)
   const folder = tempFolder()
   const dnsFolder = tempFolder()
@@ -42,16 +46,19 @@ export async function openPebble(options: PebbleOptions) {
     certificateValidityPeriod: validSeconds,
   }
   writeFileSync(config, JSON.stringify({ pebble }))
-  const dns = await startServer({
-    command: [
-      program('pebble-challtestsrv'),
-      ...['-defaultIPv4', '127.0.0.1', '-defaultIPv6', ''],
-      ...['-http01', '', '-https01', '', '-tlsalpn01', ''],
-      ...['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsAdminPort}`],
-    ],
-    folder: dnsFolder.path,
-    ready: /Starting management server/,
-  })
+  const startDns = () =>
+    startServer({
+      command: [
+        program('pebble-challtestsrv'),
+        ...['-defaultIPv4', '127.0.0.1', '-defaultIPv6', ''],
+        ...['-http01', '', '-https01', '', '-tlsalpn01', ''],
+        ...['-dns01', `127.0.0.1:${dnsPort}`, '-management', `127.0.0.1:${dnsAdminPort}`],
+      ],
+      folder: dnsFolder.path,
+      ready: /Starting management server/,
+    })
+  const dns = elsewhere ? undefined : await startDns()
+  const { under, nameServer } = elsewhere ?? { under: [], nameServer: `127.0.0.1:${dnsPort}` }
   const environment = [
     'PEBBLE_VA_NOSLEEP=1',
     'PEBBLE_AUTHZREUSE=0',
@@ -60,8 +67,8 @@ export async function openPebble(options: PebbleOptions) {
   const start = () =>
     startServer({
       command: [
-        ...['/usr/bin/env', ...environment],
-        ...[program('pebble'), '-config', config, '-dnsserver', `127.0.0.1:${dnsPort}`],
+        ...[...under, '/usr/bin/env', ...environment],
+        ...[program('pebble'), '-config', config, '-dnsserver', nameServer],
       ],
       folder: folder.path,
       ready: /ACME directory available/,
@@ -75,7 +82,12 @@ export async function openPebble(options: PebbleOptions) {
     caFile,
     ca,
     /** The certificate at the end of the chains that it issues. */
-    root: () => get(`https://127.0.0.1:${adminPort}/roots/0`, ca),
+    async root(): Promise<string> {
+      const url = `https://127.0.0.1:${adminPort}/roots/0`
+      const curl = [program('curl'), '--silent', '--show-error', '--fail', '--cacert', caFile, url]
+      const [file = '', ...args] = [...under, ...curl]
+      return (await promisify(execFile)(file, args)).stdout
+    },
     /** Changes what the name server answers: `set-default-ipv4`, `add-a`, `set-servfail` and so on. */
     async dns(command: string, value: object): Promise<void> {
       const url = `http://127.0.0.1:${dnsAdminPort}/${command}`
@@ -93,18 +105,9 @@ export async function openPebble(options: PebbleOptions) {
     },
     async close(): Promise<void> {
       server.kill('SIGKILL')
-      dns.kill('SIGKILL')
+      dns?.kill('SIGKILL')
       folder.remove()
       dnsFolder.remove()
     },
   }
-}
-
-function get(url: string, ca: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { ca, agent: false }, async (response) => {
-      resolve(Buffer.concat(await response.toArray()).toString())
-    })
-    sent.on('error', reject).end()
-  })
 }
