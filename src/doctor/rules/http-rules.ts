@@ -40,7 +40,8 @@ export interface BaseUrlFacts {
 
 export function evaluateBaseUrl(baseUrl: string, facts: BaseUrlFacts): CheckResult {
   const { response, local, servesTls = false } = facts
-  const set = 'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy'
+  const set =
+    'Set MAYFLY_BASE_URL=https://… to the address of your reverse proxy; without one: mayfly setup --acme'
   if (baseUrl === '')
     return warning('MAYFLY_BASE_URL is not set: links follow the Host header', set)
   const { hostname, host, protocol } = new URL(baseUrl)
@@ -48,7 +49,7 @@ export function evaluateBaseUrl(baseUrl: string, facts: BaseUrlFacts): CheckResu
   if (response && 'error' in response) return unreached(baseUrl, response, servesTls)
   const target = response && redirectTarget(`${baseUrl}/api/domains`, response)
   if (target) return redirected(baseUrl, target, servesTls)
-  const encrypt = `Put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
+  const encrypt = `mayfly setup --acme --url https://${hostname}, or put a proxy with TLS in front and set MAYFLY_BASE_URL=https://${host}`
   if (protocol === 'http:' && !isLocal) return warning(`${baseUrl} is not encrypted`, encrypt)
   if (response && (response.status !== 200 || response.body !== local))
     return failure(

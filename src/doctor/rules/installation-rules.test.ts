@@ -201,6 +201,13 @@ describe('base URL', () => {
       expect(evaluateBaseUrl(url, { response, local, now: NOW }).status).toBe(status))
   }
 
+  test('HTTPS by the service itself is a fix, too', () => {
+    for (const url of ['', 'http://box.example.org:8080']) {
+      const { fix } = evaluateBaseUrl(url, { response: undefined, local, now: NOW })
+      expect(fix).toContain('mayfly setup --acme')
+    }
+  })
+
   test('without a proxy, no fix is for one', () => {
     const validTo = new Date(NOW.getTime() + 1)
     for (const response of [

@@ -63,6 +63,11 @@ describe('certificate', () => {
     })
   }
 
+  test('self-signed: a certificate by the service itself is proposed first', () => {
+    const { fix } = evaluateCertificate(HOST, { ...CERTIFICATE, untrusted: 'SELF_SIGNED' }, NOW)
+    expect(fix).toMatch(/^mayfly setup --acme, .*: certbot certonly /)
+  })
+
   test('obtained by the service: nobody is sent to certbot', () => {
     for (const changed of [{ notAfter: NOW }, { names: [] }, { untrusted: 'SELF_SIGNED' }]) {
       const options = { isObtained: true }

@@ -54,7 +54,8 @@ export function evaluateCertificate(
   const certbot = (command: string) =>
     isObtained ? SEE_ACME : `certbot ${command} ${host}\n${USE_CERTIFICATE}`
   const renew = certbot('renew --cert-name')
-  const obtain = certbot('certonly --standalone -d')
+  const itself = 'mayfly setup --acme, if the service may have ports 80 and 443; otherwise: '
+  const obtain = `${isObtained ? '' : itself}${certbot('certonly --standalone -d')}`
   if (notAfter <= now) return failure(`${seen}: expired`, renew)
   const clock = `Check the clock of this machine: timedatectl\nIf it is right: ${renew}`
   if (notBefore > now) return failure(`${seen}: not valid before ${notBefore.toISOString()}`, clock)
