@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -11,11 +19,8 @@ import { ROOT } from './sources.ts'
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const PROGRAM = 'usr/lib/mayfly'
 const UNITS = ['mayfly.service', 'mayfly-backup.service', 'mayfly-backup.timer'] as const
-/** What the settings and the unit refer to. */
-const DOCUMENTS = [
-  ...['install', 'operations', 'scaling'].map((name) => `docs/${name}.md`),
-  'deploy/mayfly.service.d/many.conf',
-]
+/** What the settings, the units and messages of the program refer to. */
+const DOCUMENTS = [...globSync('docs/*.md', { cwd: ROOT }), 'deploy/mayfly.service.d/many.conf']
 
 /** Builds mayfly_VERSION_ARCHITECTURE.deb with the runtime inside; the path of the package. */
 export function buildDebianPackage(target: string, architecture: Architecture, version: string) {

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   copyFileSync,
   existsSync,
+  globSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -90,6 +91,17 @@ test('it installs, and creates its user and directory', () => {
   expect(statSync(inDebian('etc/mayfly/mayfly.env')).mode & 0o777).toBe(0o640)
   const settings = `MAYFLY_DOMAINS=box.test\nMAYFLY_HTTP_PORT=${ports.http}\nMAYFLY_SMTP_PORT=${ports.smtp}\n`
   appendFileSync(inDebian('etc/mayfly/mayfly.env'), settings)
+})
+
+test('it has the documents that the program, its settings and its unit refer to', () => {
+  const files = globSync(['src/**/*.ts', 'deploy/*'], { cwd: ROOT })
+  const sources = files.filter((path) => statSync(join(ROOT, path)).isFile())
+  const named = sources.flatMap((path) =>
+    readFileSync(join(ROOT, path), 'utf8').match(/(?<=\bdocs\/)[\w-]+\.md/g),
+  )
+  expect(named).toContain('tls.md')
+  for (const name of new Set(named.filter((one) => one !== null)))
+    expect(existsSync(inDebian(`usr/share/doc/mayfly/${name}`)), name).toBe(true)
 })
 
 test('its files can be read by everyone, except the settings', () => {
