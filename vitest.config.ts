@@ -60,7 +60,7 @@ const ON_POSTGRES = [
 const LONG_ONLY = [
   ...existing('test', [
     ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
-    ...['nodes-leases', 'nodes-replica'],
+    ...['nodes-leases', 'nodes-replica', 'new-machine'],
     ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
     'release',
   ]),
