@@ -63,7 +63,7 @@ export async function openHttpServer(
     waitSignalOf,
     reportOutage: outageReporter(deps.log),
     requestId: () => Buffer.from(deps.randomBytes(12)).toString('base64url'),
-    routes: servedRoutes(config),
+    routes: servedRoutes(config).filter((route) => route.served?.(deps) ?? true),
     problemPage: browserProblemPage,
   }
   const handle = requestHandler(context)

@@ -84,11 +84,18 @@ export async function bodyParams({ headers }: IncomingMessage, bytes: Buffer): P
   return await parseBody(headers['content-type'], bytes)
 }
 
+/** The last two are of mail.tm's API, see src/doors. */
+const JSON_TYPES = new Set([
+  'application/json',
+  'application/merge-patch+json',
+  'application/ld+json',
+])
+
 /** An empty body is accepted with any media type. */
 export async function parseBody(type: string | undefined, bytes: Buffer): Promise<Params> {
   if (bytes.length === 0) return NO_PARAMS
   const media = type?.split(';', 1)[0]?.trim().toLowerCase()
-  if (media === 'application/json') return parseJson(bytes)
+  if (media !== undefined && JSON_TYPES.has(media)) return parseJson(bytes)
   if (media === 'application/x-www-form-urlencoded') return parseFormBody(bytes.toString())
   if (media === 'multipart/form-data') return await parseMultipart(type ?? '', bytes)
   throw new Problem(

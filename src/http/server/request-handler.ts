@@ -44,6 +44,8 @@ export interface HttpServerContext extends ClientAddresses {
 }
 
 const NO_QUERY = {}
+/** Their bodies are read. */
+const HAS_INPUT: ReadonlySet<Route['method']> = new Set(['POST', 'PATCH'])
 
 /** Handles every request: finds its route, reads the body, and writes the response. */
 export function requestHandler(context: HttpServerContext) {
@@ -81,7 +83,9 @@ function routeHandler(context: HttpServerContext, route: Route) {
     const { raw } = exchange
     checkHost(raw)
     const body =
-      route.method === 'POST' && hasBody(raw) ? await readBody(raw, route.maxBodyBytes) : NO_BYTES
+      HAS_INPUT.has(route.method) && hasBody(raw)
+        ? await readBody(raw, route.maxBodyBytes)
+        : NO_BYTES
     const client = clientOf(raw)
     if (client !== undefined) await takeRates(deps, route, client)
     const request = routeRequest(context, exchange, body, client)
@@ -202,7 +206,8 @@ function fallbackHandler(context: HttpServerContext) {
       if (context.deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(preflight(allow)))
     } catch (error) {
-      await sendProblem(context, request, { response, error, withHeaders })
+      const problemPage = known?.problemPage
+      await sendProblem(context, request, { response, error, withHeaders, problemPage })
     }
   }
 }

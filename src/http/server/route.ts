@@ -15,7 +15,7 @@ export interface Route<
   O extends TSchema = TSchema,
   D extends ServerDeps = ServerDeps,
 > {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** With parameters in braces: `/api/orders/{id}`. */
   path: string
   /** A verb and a noun: `list-emails`. Needed if the last part of the path is none: see routeName. */
@@ -49,7 +49,9 @@ export interface Route<
   /** Runs before the parameters are parsed. Throws Problem if the key is not accepted. */
   authenticate?(deps: D, request: HttpRequest): Promise<ApiKey | undefined>
   handle(input: Static<I>, deps: D, request: HttpRequest): Promise<HttpResponse<Static<O>>>
-  /** Problems as an HTML page instead of JSON. */
+  /** Whether the server has it; default: always. */
+  served?(deps: D): boolean
+  /** Problems as an HTML page, or as another API reports them, instead of our JSON. */
   problemPage?(
     problem: Problem,
     deps: D,
@@ -102,5 +104,6 @@ export function methodsByPath(routes: readonly Route[]) {
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     api: alike.find(({ api }) => api)?.api,
+    problemPage: alike.find(({ problemPage }) => problemPage)?.problemPage,
   }))
 }
