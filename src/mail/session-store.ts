@@ -18,32 +18,34 @@ interface SessionEngine {
   keepRaws(session: SessionRow, expiresAt: Date, now: Date): Operation<void>
 }
 
-/** Nothing if the address, the token or the drawn id exists, or if a key holds the host $14 and the session is not for its domain. */
+/**
+ * Nothing if the address, the token or the drawn id exists, if a key holds the host $14 and the session is not for its domain, or if
+ * the address, whose HMAC is $15, is kept for somebody else.
+ */
 export const INSERT_SESSION = `insert into mail.session (id, address, token_hash, key_id, account_id, created_at,
     expires_at, last_id, only_from, max_messages, label, own_domain)
   select greatest(coalesce((select max(id) from mail.session), 0) + $1, $2), $3, $4, $5, cast($6 as integer),
     cast($7 as bigint), cast($8 as bigint), cast($9 as bigint), $10, cast($11 as integer), $12, cast($13 as text)
   where ($13 is not null or not exists (
     select 1 from mail.mail_domain where name = $14 and owner is not null))
+    and not exists (select 1 from mail.kept_address where hmac = $15)
   on conflict do nothing returning ${SESSION_COLUMNS}`
+
+/** Whether addSession, which is one statement, may be tried first. */
+export function isOneStatement({ ownDomain, isKept = false }: NewSession): boolean {
+  return ownDomain === undefined && !isKept
+}
 
 /** To create, extend and revive sessions. Each is one transaction, but addSession needs none. */
 export function sessionWrites({ hmac, random, insertSession, keepRaws }: SessionEngine) {
   function* insert(
     session: Omit<NewSession, 'cooldownMs'>,
-    lastId = 0,
+    revived?: SessionRow,
   ): Operation<Session | undefined> {
-    const { address, tokenHash, keyId, accountId, createdAt, expiresAt } = session
-    const { step, least } = idBounds(createdAt, random())
-    const [row] = yield* insertSession(
-      [
-        ...[step, least, address, tokenHash, keyId, accountId],
-        ...[createdAt.getTime(), expiresAt.getTime(), lastId],
-        ...[...ruleValues(session.rules ?? NO_RULES), session.label],
-        ...[session.ownDomain, hostOf(address)],
-      ],
-      hmac.of(address),
-    )
+    const entry = hmac.of(session.address)
+    const { step, least } = idBounds(session.createdAt, random())
+    const values = [step, least, ...sessionValues(session, revived?.last_id ?? 0)]
+    const [row] = yield* insertSession([...values, revived ? null : entry], entry)
     return row && sessionOf(row)
   }
 
@@ -55,7 +57,7 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
 
     /**
      * For an address that has or had a session: it is free after its cool-down. And for one at a domain that a key holds, which
-     * may change hands meanwhile.
+     * may change hands meanwhile, and for one that is to be kept.
      */
     *takeOverAddress(session: NewSession): Operation<Session | undefined> {
       if (!(yield* isAllowedAt(hostOf(session.address), session))) return undefined
@@ -65,9 +67,12 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
         [session.address],
       )
       const isFree = holder ? isFreeAgain(holder, session) : yield* isNewAddressFree(session)
-      if (!isFree) return undefined
+      const entry = hmac.of(session.address)
+      if (!isFree || (yield* isKept(entry))) return undefined
       if (holder) yield* releaseAddress(holder)
-      return required(yield* insert(session))
+      const added = required(yield* insert(session))
+      if (session.isKept) yield* query('insert into mail.kept_address (hmac) values ($1)', [entry])
+      return added
     },
 
     /** The old row loses its address and keeps mail that is not swept yet; the owner gets a new, empty mailbox. */
@@ -78,7 +83,7 @@ export function sessionWrites({ hmac, random, insertSession, keepRaws }: Session
       if (!session || session.ownDomain !== revival.ownDomain) return undefined
       yield* releaseAddress(row)
       // Ids continue from the old mailbox, so that a client's since_id stays valid even if the clock has stepped back.
-      return required(yield* insert(session, row.last_id))
+      return required(yield* insert(session, row))
     },
 
     *extendSession(
@@ -156,6 +161,22 @@ function* isNewAddressFree({ isRandom = false, ownDomain }: NewSession): Operati
   if (isRandom || ownDomain !== undefined) return true
   const [row] = yield* query<LedgerRow>(`select ${LEDGER_COLUMNS} from mail.ledger_state`)
   return assignedLedger(row).unknownUntil === undefined
+}
+
+function* isKept(entry: string): Operation<boolean> {
+  const kept = yield* query('select 1 from mail.kept_address where hmac = $1', [entry])
+  return kept.length > 0
+}
+
+/** From $3 to $14 of INSERT_SESSION. */
+function sessionValues(session: Omit<NewSession, 'cooldownMs'>, lastId: number): Value[] {
+  const { address, tokenHash, keyId, accountId, createdAt, expiresAt } = session
+  return [
+    ...[address, tokenHash, keyId, accountId],
+    ...[createdAt.getTime(), expiresAt.getTime(), lastId],
+    ...[...ruleValues(session.rules ?? NO_RULES), session.label],
+    ...[session.ownDomain, hostOf(address)],
+  ]
 }
 
 function ruleValues({ onlyFrom, maxMessages }: AddressRules): Value[] {

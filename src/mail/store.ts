@@ -146,6 +146,8 @@ export interface NewSession {
   cooldownMs: number
   /** The domain that the address is at, if a key holds it: then only this key gets addresses there. */
   ownDomain?: Host | undefined
+  /** The address is not assigned again, whatever becomes of the session. */
+  isKept?: boolean
   /** So random that nobody can have had it: available while the ledger is unknown. */
   isRandom?: boolean
   /** Default: none. */

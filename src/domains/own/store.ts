@@ -280,7 +280,7 @@ export function* addCatchAll(name: Host, keyId: string, now: Date): Operation<vo
     const { step, least } = idBounds(now, Math.random())
     const added = yield* query(INSERT_SESSION, [
       ...[step, least, address, address, keyId, null],
-      ...[now.getTime(), PERMANENT.getTime(), 0, null, null, null, name, name],
+      ...[now.getTime(), PERMANENT.getTime(), 0, null, null, null, name, name, null],
     ])
     if (added.length > 0) return
   }

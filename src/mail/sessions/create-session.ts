@@ -12,7 +12,12 @@ import { utcTimestamp } from '../../base/time.ts'
 import { type AddressRules, NO_RULES } from '../../shared/address-rules.ts'
 import type { MailDeps } from '../deps.ts'
 import { parsePrefix, randomLabel, randomLocalPart } from '../rules/prefix.ts'
-import { PERMANENT, requestedLifetimeSeconds, type Session } from '../rules/session.ts'
+import {
+  maxLifetimeSeconds,
+  PERMANENT,
+  requestedLifetimeSeconds,
+  type Session,
+} from '../rules/session.ts'
 import { parseSubdomain, reservedSubdomain } from '../rules/subdomain.ts'
 import type { Candidate } from './alias-accounts.ts'
 import { sessionDomains } from './domains.ts'
@@ -29,12 +34,15 @@ interface SessionRequest {
   domain?: string | undefined
   /** A label below a wildcard domain, or `random`, which is the default there. */
   subdomain?: string | undefined
-  ttl?: number | undefined
+  /** Seconds. longest: as long as possible there; at a domain of the key without an end. */
+  ttl?: number | 'longest' | undefined
   useGmail?: boolean | undefined
   gmailAuto?: boolean | undefined
   gmailId?: number | undefined
   /** The key that may also read the session's mail. */
   keyId?: string | undefined
+  /** Never assigned to anybody else. At a domain of the key, only the key gets addresses anyway. */
+  isKept?: boolean
   rules?: AddressRules
   label?: string | undefined
 }
@@ -67,6 +75,7 @@ export async function createSession(
       expiresAt: expiryFrom(createdAt),
       cooldownMs: deps.cooldownMs,
       ownDomain,
+      isKept: request.isKept === true && ownDomain === undefined,
       isRandom,
       rules: request.rules ?? NO_RULES,
       label: request.label,
@@ -80,18 +89,22 @@ export async function createSession(
   throw new Problem('address_taken', `prefix: "${prefix}" ${where} is ${await whyTaken(deps)}.`)
 }
 
-/** `ttl=0` at a domain of the key: without an end. */
+/** `ttl=0` or the longest at a domain of the key: without an end. */
 function sessionExpiry(
   { lifetimes }: CreateSessionDeps,
   { ttl, keyId }: SessionRequest,
   domain: MailDomain | undefined,
 ): (createdAt: Date) => Date {
-  if (ttl === 0 && domain?.owner !== undefined) return () => PERMANENT
+  const isEndless = ttl === 0 || ttl === 'longest'
+  if (isEndless && domain?.owner !== undefined) return () => PERMANENT
   if (ttl === 0) {
     throw new Problem('invalid_parameter', 'ttl: 0 is only possible at a domain of the API key.')
   }
   const keyed = keyId !== undefined
-  const seconds = requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed })
+  const seconds =
+    ttl === 'longest'
+      ? maxLifetimeSeconds(domain, lifetimes, keyed)
+      : requestedLifetimeSeconds(ttl, { domain, lifetimes, keyed })
   return (createdAt) => new Date(createdAt.getTime() + seconds * 1000)
 }
 

@@ -86,6 +86,23 @@ describe('after a restore', () => {
     expect(entriesIn(empty)).toContain(hmac.of(ANN))
   })
 
+  test('addresses that are never assigned again stay so, in a mail.db that is kept, too', async () => {
+    const hmac = await start()
+    const keep = (entry: string) =>
+      inFile(data, (db) => db.prepare('insert into kept_address values (?)').run(entry))
+    const kept = (folder: string) =>
+      inFile(folder, (db) => db.prepare('select hmac from kept_address order by 1').pluck().all())
+    keep(hmac.of(ANN))
+    backup()
+    restore()
+    expect(kept(empty)).toEqual([hmac.of(ANN)])
+    rmSync(join(data, 'mail.db'))
+    await start()
+    keep('another')
+    expect(restore(data)).toMatchObject({ keptMail: true })
+    expect(kept(data)).toEqual([hmac.of(ANN), 'another'].sort())
+  })
+
   test('a newer mail.db of the same installation is as before', async () => {
     await fill()
     backup()

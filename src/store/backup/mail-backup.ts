@@ -12,7 +12,7 @@ import { operationRunner } from '../sqlite/operations.ts'
 // sessions created after the backup are missing: a service that finds none treats the ledger as unknown.
 const TABLES = [
   ...['mail_domain', 'gmail_account', 'address_ledger', 'block_entry', 'block_counter'],
-  ...['own_domain', 'session'],
+  ...['own_domain', 'session', 'kept_address'],
 ]
 // Sessions of earlier schemas have no own_domain; none of them has this expiry.
 const KEPT_SESSIONS = `expires_at = ${PERMANENT.getTime()} and token_hash is not null`
@@ -75,6 +75,7 @@ export function takeMailTables(backup: Db, folder: string, now: Date): boolean {
 // Ids and numbers that are used by something else are new. Those that are free come first, so that no new one takes theirs.
 const ADD_MISSING = `
   insert or ignore into address_ledger select hmac from backup.address_ledger;
+  insert or ignore into kept_address select hmac from backup.kept_address;
   insert into mail_domain (id, name, active, removed, sessions, reader, ttl_seconds)
     select iif(id in (select id from main.mail_domain), null, id), name, active, removed, sessions, reader, ttl_seconds
     from backup.mail_domain where owner is null and name not in (select name from main.mail_domain)

@@ -5,6 +5,7 @@ import { accountsContract } from './accounts.contract.ts'
 import { blocksContract } from './blocks.contract.ts'
 import { codesContract } from './codes.contract.ts'
 import { deferredContract } from './deferred.contract.ts'
+import { keptAddressesContract } from './kept-addresses.contract.ts'
 import { keyMailContract } from './key-mail.contract.ts'
 import { keyMailOrderContract } from './key-mail-order.contract.ts'
 import { keyMailVersionContract } from './key-mail-version.contract.ts'
@@ -51,6 +52,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   'domains of keys': ({ mail }) => ownDomainsContract(mail),
   'mail at domains of keys': ({ mail }) => ownMailContract(mail),
   'sessions at domains of keys': ({ mail }) => ownSessionsContract(mail),
+  'addresses that are kept': ({ mail }) => keptAddressesContract(mail),
   'rules of an address': ({ mail }) => rulesContract(mail),
   shares: ({ shares, runs }) => sharesContract(shares, runs),
   accounts: ({ mail }) => accountsContract(mail),

@@ -3,6 +3,7 @@ import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { Session } from '../../../mail/rules/session.ts'
 import {
   INSERT_SESSION,
+  isOneStatement,
   SessionConflict,
   sessionEnds,
   sessionWrites,
@@ -45,7 +46,7 @@ export function postgresSessionWrites(
     createSession: (session) =>
       retryOnConflict(
         async () =>
-          (session.ownDomain === undefined
+          (isOneStatement(session)
             ? await runOperation(connections, addSession(session))
             : undefined) ?? (await takeOverAddress(session)),
       ),
@@ -59,7 +60,7 @@ export function postgresSessionWrites(
 function insertSession(values: readonly Value[], entry: string): Operation<SessionRow[]> {
   return query(
     `with made as (${INSERT_SESSION}), noted as (
-       insert into mail.address_ledger (hmac) select $15 from made on conflict do nothing
+       insert into mail.address_ledger (hmac) select $16 from made on conflict do nothing
      )
      select ${SESSION_COLUMNS} from made`,
     [...values, entry],

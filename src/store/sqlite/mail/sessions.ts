@@ -1,7 +1,7 @@
 import { type Operation, query, type Value } from '../../../base/operation.ts'
 import type { LedgerHmac } from '../../../mail/rules/ledger.ts'
 import type { Session } from '../../../mail/rules/session.ts'
-import { INSERT_SESSION, sessionWrites } from '../../../mail/session-store.ts'
+import { INSERT_SESSION, isOneStatement, sessionWrites } from '../../../mail/session-store.ts'
 import type { NewSession } from '../../../mail/store.ts'
 import { SESSION_COLUMNS, type SessionRow, sessionOf } from '../../../mail/store-rows.ts'
 import type { Db } from '../files.ts'
@@ -26,7 +26,7 @@ export function sqliteSessionWrites(db: Db, hmac: LedgerHmac, random: () => numb
   return {
     ...syncMethods(db, others),
     createSession: (session: NewSession): Session | undefined =>
-      (session.ownDomain === undefined ? run(addSession(session)) : undefined) ??
+      (isOneStatement(session) ? run(addSession(session)) : undefined) ??
       run(takeOverAddress(session)),
   }
 }
