@@ -11,6 +11,7 @@ const SUFFIX = {
   attempts: '.attempts.json',
 } as const satisfies Record<Exclude<TlsKind, 'challenge'>, string>
 
+const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR', 'ELOOP']
 const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
 
 /**
@@ -40,7 +41,10 @@ export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsSto
           return [{ kind, name, value: await readFile(path, 'utf8') }]
         } catch (error) {
           // Deleted meanwhile.
-          if (!hasErrorCode(error, 'ENOENT')) onUnreadable(path, toError(error))
+          if (hasErrorCode(error, 'ENOENT')) return []
+          // The others are faults of the moment, such as too many open files: without its certificate, a name would get a new key.
+          if (!UNREADABLE.some((code) => hasErrorCode(error, code))) throw error
+          onUnreadable(path, toError(error))
           return []
         }
       })
