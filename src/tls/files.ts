@@ -43,7 +43,7 @@ export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsSto
           // Deleted meanwhile.
           if (hasErrorCode(error, 'ENOENT')) return []
           // The others are faults of the moment, such as too many open files: without its certificate, a name would get a new key.
-          if (!UNREADABLE.some((code) => hasErrorCode(error, code))) throw error
+          if (!hasErrorCode(error, ...UNREADABLE)) throw error
           onUnreadable(path, toError(error))
           return []
         }
