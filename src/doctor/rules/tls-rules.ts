@@ -186,18 +186,17 @@ function evaluatePolicy(
   if (policy.status !== 200 || mode === undefined) return invalidPolicy(policy, serve)
   const isAllowed = (one: string) => mode === 'none' || hosts.some((name) => matchesName(name, one))
   const seen = `mode ${mode}, ${hosts.join(', ')}`
-  if (!isAllowed(host))
-    return (mode === 'enforce' ? failure : warning)(`${seen}: not ${host}`, serve)
+  const unreachable = mode === 'enforce' ? failure : warning
+  if (!isAllowed(host)) return unreachable(`${seen}: not ${host}`, serve)
   const backup = backups.find((one) => !isAllowed(one))
   const remove = `Remove the MX record of ${backup}, or serve a policy with the line mx: ${backup} by a proxy`
   if (backup !== undefined) return warning(`${seen}: not the MX host ${backup}`, remove)
-  const unheeded = senderWarning(seen, {
-    url,
-    serve,
-    maxAge: mode === 'none' ? undefined : maxAge,
-    policy,
-  })
-  if (unheeded) return unheeded
+  if (mode !== 'none' && maxAge < MIN_MAX_AGE_SECONDS)
+    return warning(`${seen}: senders forget the policy after ${maxAge} s`, serve)
+  const type = policy.contentType ?? 'text/plain'
+  const plain = `Serve ${url} with the header Content-Type: text/plain (RFC 8461 3.2)`
+  if (!/^text\/plain\s*(?:;|$)/i.test(type))
+    return warning(`${seen}: its content type is ${type}, and some senders reject that`, plain)
   const pass = `Make ${servesTls ? `mta-sts.${domain} lead` : `the proxy pass ${url} on`} to this service, and restart it if the setting is new`
   if (setting === 'off' || mode === setting) return ok(seen)
   return warning(`${seen}, but MAYFLY_MTA_STS=${setting}`, pass)
@@ -225,29 +224,6 @@ function invalidPolicy(
   if (location === undefined) return failure(`${seen} (status ${status})`, serve)
   const direct = `Senders do not follow redirects. ${serve}`
   return failure(`${seen} (status ${status}, redirects to ${location})`, direct)
-}
-
-/** A valid policy that senders forget too soon, or may not accept. */
-function senderWarning(
-  seen: string,
-  {
-    url,
-    serve,
-    maxAge,
-    policy,
-  }: {
-    url: string
-    serve: string
-    maxAge: number | undefined
-    policy: { contentType?: string | undefined }
-  },
-): CheckResult | undefined {
-  if (maxAge !== undefined && maxAge < MIN_MAX_AGE_SECONDS)
-    return warning(`${seen}: senders forget the policy after ${maxAge} s`, serve)
-  const type = policy.contentType ?? 'text/plain'
-  const plain = `Serve ${url} with the header Content-Type: text/plain (RFC 8461 3.2)`
-  if (/^text\/plain\s*(?:;|$)/i.test(type)) return undefined
-  return warning(`${seen}: its content type is ${type}, and some senders reject that`, plain)
 }
 
 // RFC 8461 3.2 recommends weeks or longer.
