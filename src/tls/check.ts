@@ -1,10 +1,9 @@
 import type { MailDomain } from '../base/address.ts'
 import { type CheckResult, failure, ok, skipped, warning } from '../base/check-result.ts'
 import { isoTimestamp } from '../base/time.ts'
-import type { StoredCertificate } from './certificate.ts'
 import { type TlsConfig, tlsStorage, wantedNames } from './jobs.ts'
 import { readAttempts, readCertificates } from './renew-certificates.ts'
-import { type Attempts, NO_ATTEMPTS, renewalTime } from './rules.ts'
+import { type Attempts, NO_ATTEMPTS, renewalTime, type Validity } from './rules.ts'
 import type { TlsStore } from './store.ts'
 
 export interface AcmeCheckConfig extends TlsConfig {
@@ -50,7 +49,7 @@ export const certificatesCheck = {
 
 interface NameFacts {
   name: string
-  certificate: Pick<StoredCertificate, 'notBefore' | 'notAfter' | 'fingerprint'> | undefined
+  certificate: Validity | undefined
   attempts: Attempts
 }
 

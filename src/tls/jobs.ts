@@ -5,7 +5,7 @@ import { type LeaseStore, runUnderLease, untilAborted } from '../base/jobs/lease
 import { logFault } from '../base/jobs/outage.ts'
 import { repeatUntilAborted, runUntilStopped, unlessAborted } from '../base/jobs/repeat.ts'
 import type { Log } from '../base/log/log.ts'
-import { registerMetric } from '../base/metrics.ts'
+import { gaugeOf, registerMetric } from '../base/metrics.ts'
 import { spaced } from '../base/throttled.ts'
 import type { CertificateSet, ServedCertificate } from './contexts.ts'
 import { type OnUnreadable, openTlsFiles } from './files.ts'
@@ -182,28 +182,22 @@ interface Report {
 
 let report: Report | undefined
 
-registerMetric(() => {
-  const values = (report?.certificates ?? []).map(({ name, notAfter }) => {
-    return { labels: { name }, value: notAfter.getTime() / 1000 }
-  })
-  return {
-    name: 'mayfly_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of a host name expires, in Unix time',
-    type: 'gauge',
-    aggregator: 'min',
-    values,
-  }
-})
+registerMetric(() =>
+  gaugeOf(
+    'mayfly_certificate_expiry_timestamp_seconds',
+    'When the certificate of a host name expires, in Unix time',
+    (report?.certificates ?? []).map(({ name, notAfter }) => {
+      return { labels: { name }, value: notAfter.getTime() / 1000 }
+    }),
+  ),
+)
 
-registerMetric(() => {
-  const values = (report?.names ?? []).map((name) => {
-    return { labels: { name }, value: report?.attempts.get(name)?.failures ?? 0 }
-  })
-  return {
-    name: 'mayfly_certificate_failures',
-    help: 'Attempts to obtain the certificate of a host name that failed since the last success',
-    type: 'gauge',
-    aggregator: 'sum',
-    values,
-  }
-})
+registerMetric(() =>
+  gaugeOf(
+    'mayfly_certificate_failures',
+    'Attempts to obtain the certificate of a host name that failed since the last success',
+    (report?.names ?? []).map((name) => {
+      return { labels: { name }, value: report?.attempts.get(name)?.failures ?? 0 }
+    }),
+  ),
+)

@@ -1,10 +1,9 @@
-import { createPrivateKey, hash, type KeyObject } from 'node:crypto'
+import { createPrivateKey, hash, type KeyObject, X509Certificate } from 'node:crypto'
 import type { Log } from '../base/log/log.ts'
 import { toError } from '../base/problem.ts'
 import { type AcmeClient, openAcmeClient, type Proof } from './acme/client.ts'
-import { AcmeError, asRecord } from './acme/error.ts'
+import { AcmeError, parseRecord } from './acme/error.ts'
 import type { SendAcme } from './acme/http.ts'
-import { certificateOf, type StoredCertificate } from './certificate.ts'
 import {
   type Attempts,
   beginAttempt,
@@ -14,8 +13,9 @@ import {
   NO_ATTEMPTS,
   nextChallenge,
   renewalTime,
+  type Validity,
 } from './rules.ts'
-import type { TlsStore } from './store.ts'
+import type { TlsEntry, TlsStore } from './store.ts'
 import { generateKey, keyPem, signingRequest } from './x509.ts'
 
 export interface RenewDeps {
@@ -96,6 +96,27 @@ async function dueNames(
   return due.toSorted((one, other) => one.attempts.failures - other.attempts.failures)
 }
 
+/** A certificate and its key as PEM. */
+interface StoredCertificate extends Validity {
+  name: string
+  pem: string
+}
+
+/** Undefined if it cannot be used: its file was damaged, and another one is obtained. */
+function certificateOf({
+  name,
+  value: pem,
+}: Pick<TlsEntry, 'name' | 'value'>): StoredCertificate | undefined {
+  try {
+    const leaf = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
+    if (!leaf.checkPrivateKey(createPrivateKey(pem))) return undefined
+    const { validFromDate: notBefore, validToDate: notAfter, fingerprint256: fingerprint } = leaf
+    return { name, pem, notBefore, notAfter, fingerprint }
+  } catch {
+    return undefined
+  }
+}
+
 /** Those that can be read, by host name. */
 export async function readCertificates(
   storage: Pick<TlsStore, 'listTlsEntries'>,
@@ -154,7 +175,7 @@ async function openSession(deps: RenewDeps, signal: AbortSignal): Promise<Sessio
   const { storage, send, directory, email } = deps
   const id = hash('sha256', directory).slice(0, 32)
   const entries = await storage.listTlsEntries('account')
-  const known = parseRecord(entries.find(({ name }) => name === id)?.value ?? '{}')
+  const known = parseRecord(entries.find(({ name }) => name === id)?.value ?? '') ?? {}
   const key = typeof known['key'] === 'string' ? createPrivateKey(known['key']) : generateKey()
   const save = (url: string) => {
     const value = JSON.stringify({ directory, url, key: keyPem(key) })
@@ -182,10 +203,11 @@ async function obtain(
   const proof = { type, publish: publisher(deps) }
   const order = { name, key, csr: signingRequest(name, key), proof }
   const chain = await orderWithAccount(session, order)
-  await deps.storage.saveTlsEntry({ kind: 'certificate', name, value: keyPem(key) + chain })
+  const entry = { kind: 'certificate', name, value: keyPem(key) + chain } as const
+  await deps.storage.saveTlsEntry(entry)
   await saveAttempts(deps, name, completeAttempt(type, deps.now()))
   await deps.onSaved()
-  const expiresAt = certificateOf({ name, value: keyPem(key) + chain })?.notAfter.toISOString()
+  const expiresAt = certificateOf(entry)?.notAfter.toISOString()
   deps.log.info({ name, challenge: type, expiresAt }, 'certificate obtained')
 }
 
@@ -208,13 +230,5 @@ function publisher({ storage }: RenewDeps): Proof['publish'] {
     const name = type === 'http-01' ? token : host
     await storage.saveTlsEntry({ kind: 'challenge', name, value })
     return () => storage.deleteTlsEntry('challenge', name)
-  }
-}
-
-function parseRecord(text: string): Record<string, unknown> {
-  try {
-    return asRecord(JSON.parse(text))
-  } catch {
-    return {}
   }
 }

@@ -17,8 +17,6 @@ interface HttpProbeOptions {
   signal: AbortSignal
 }
 
-export type HttpProbe = ReturnType<typeof openHttpProbe>
-
 /**
  * Requests that never reject: an error is part of the answer. Names are resolved by `dns`, so that all checks see the same records. Redirects are
  * not followed.

@@ -37,7 +37,22 @@ export function acmeProblem(
   return new AcmeError(`${label}: ${text}`, { type: name, retryAfterMs })
 }
 
-export function asRecord(value: unknown): Record<string, unknown> {
-  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isRecord ? (value as Record<string, unknown>) : {}
+type JsonObject = Record<string, unknown>
+
+export function asRecord(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+/** A JSON object; undefined if the text is none. */
+export function parseRecord(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { AcmeError, acmeProblem, asRecord } from './error.ts'
+import { AcmeError, acmeProblem, parseRecord } from './error.ts'
 import type { AcmeResponse, SendAcme } from './http.ts'
 import { signedBody } from './jws.ts'
 
@@ -99,28 +99,18 @@ const isSuccess = ({ status }: AcmeResponse) => status >= 200 && status < 300
 /** A successful response with a JSON object. */
 export function readResource(response: AcmeResponse, what: string): Resource {
   if (!isSuccess(response)) throw problemIn(response, what)
-  const value = parse(response.body)
+  const value = parseRecord(response.body)
   if (value === undefined) throw new AcmeError(`${what}: the response is not a JSON object`)
   return { value, retryAfterMs: retryAfter(response) }
 }
 
 function problemIn(response: AcmeResponse, what: string): AcmeError {
   const { status, body } = response
-  const document = parse(body)
+  const document = parseRecord(body)
   if (document?.['type'] !== undefined) return acmeProblem(what, document, retryAfter(response))
   const isRedirect = status >= 300 && status < 400
   const note = isRedirect ? ', and redirects are not followed' : ''
   return new AcmeError(`${what}: status ${status}${note}`, { retryAfterMs: retryAfter(response) })
-}
-
-function parse(body: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? asRecord(value) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const MAX_RETRY_AFTER_MS = 7 * 86_400_000
