@@ -153,7 +153,7 @@ test('j and k move to the next message, Enter moves the focus into it, u, Esc an
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await help.waitFor()
-  expect(await help.locator('kbd').count()).toBe(14)
+  expect(await help.locator('kbd').count()).toBe(15)
   await page.keyboard.press('Escape')
   await help.waitFor({ state: 'detached' })
   await page.getByText('Settings').click()
