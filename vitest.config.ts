@@ -38,6 +38,7 @@ const SERVICE = 'src/**/*.service.test.ts'
 const ON_POSTGRES = [
   ...existing('src/keys/api', ['emails-cost', 'rolled-token', 'sessions'], '.service.test.ts'),
   ...existing('src/mail/api', ['events', 'events-several', 'filters-model'], '.service.test.ts'),
+  ...existing('src/doors/mailtm', ['messages'], '.service.test.ts'),
   ...existing('test', [
     ...['key-privacy', 'operator-commands', 'privacy', 'series', 'upgrade', 'visible-after-250'],
     ...(LONG ? ['client-js', 'client-js-keys', 'client-python', 'mail-log'] : []),
@@ -52,6 +53,7 @@ const ON_POSTGRES = [
         ...existing('src/keys/api', ['emails-filter', 'emails-wait'], '.service.test.ts'),
         ...existing('src/webhooks', ['api'], '.service.test.ts'),
         ...existing('src/domains/own', ['api'], '.service.test.ts'),
+        ...existing('src/doors', ['addy', 'mailtm/accounts'], '.service.test.ts'),
       ]
     : []),
 ]
@@ -60,7 +62,7 @@ const ON_POSTGRES = [
 const LONG_ONLY = [
   ...existing('test', [
     ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
-    ...['nodes-leases', 'nodes-replica', 'new-machine'],
+    ...['nodes-leases', 'nodes-replica', 'new-machine', 'mailtm-clients'],
     ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
     'release',
   ]),

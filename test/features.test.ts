@@ -9,7 +9,7 @@ import { copyWithout, withoutLines } from './kit/without-feature.ts'
 
 // A feature is a folder of src, and a line in each list. The rest compiles and runs without it; its tables stay.
 
-const FEATURES = ['gmail', 'shop', 'webhooks', 'blocks', 'doctor', 'admin', 'mcp'] as const
+const FEATURES = ['gmail', 'shop', 'webhooks', 'blocks', 'doctor', 'admin', 'mcp', 'doors'] as const
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const today = Math.floor(Date.now() / 86_400_000)
 // In turn: each takes as long as all other checks of types.

@@ -7,6 +7,9 @@ import { checkRoutes } from '../doctor/admin.ts'
 import { domainRoutes } from '../domains/admin.ts'
 import { ownDomainAdminRoutes } from '../domains/own/admin.ts'
 import { deleteOwnDomainRoute, ownDomainRoutes } from '../domains/own/api.ts'
+import { addyRoute } from '../doors/addy.ts'
+import { mailTmAccountRoutes } from '../doors/mailtm/account-routes.ts'
+import { mailTmMessageRoutes } from '../doors/mailtm/message-routes.ts'
 import { accountRoutes } from '../gmail/admin.ts'
 import { keyAdminRoutes } from '../keys/admin.ts'
 import { emailsRoute } from '../keys/api/emails.ts'
@@ -85,6 +88,9 @@ export const routes = [
   deleteWebhookRoute,
   deleteOwnDomainRoute,
   mcpRoute,
+  addyRoute,
+  ...mailTmAccountRoutes,
+  ...mailTmMessageRoutes,
   ...pageRoutes,
   ...plainRoutes,
   ...assetRoutes,

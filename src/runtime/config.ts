@@ -25,6 +25,7 @@ import {
 } from '../base/settings/values.ts'
 import { checksConfig } from '../doctor/settings.ts'
 import { ownDomainConfig } from '../domains/own/settings.ts'
+import { doorConfig } from '../doors/settings.ts'
 import { accountConfig } from '../gmail/settings.ts'
 import { keyedApiConfig, NO_SHOP } from '../keys/settings.ts'
 import { mailLogConfig } from '../mail/log/settings.ts'
@@ -70,6 +71,7 @@ export function readConfig(source: SettingSource) {
     ...checksConfig(read),
     ...backupConfig(read),
     ...mcpConfig(read),
+    ...doorConfig(read),
   }
   read.check(
     config.redis === '' || config.store !== 'sqlite:',

@@ -3,6 +3,7 @@ import type { Log } from '../base/log/log.ts'
 import { installationEntries } from '../blocks/blocks.ts'
 import { openOwnDomainDns } from '../domains/own/dns.ts'
 import { openDomainUsage } from '../domains/own/own-domains.ts'
+import { openPasswords } from '../doors/mailtm/passwords.ts'
 import { openAccountDeps } from '../gmail/aliases.ts'
 import type { BuiltPage } from '../http/pages/assets.ts'
 import { openResponseCache } from '../http/server/caching.ts'
@@ -85,6 +86,7 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     pay: await openPaymentProvider({ ...config.payments, now }),
     domainUsage: openDomainUsage(own),
     ownDomainDns: openOwnDomainDns(config),
+    passwords: openPasswords(parts),
     webhookClient: openWebhookClient({ ...config.webhooks, dnsServers: config.senderChecks.dns }),
   }
 }

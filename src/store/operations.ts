@@ -5,6 +5,7 @@ import { blockReads, blockTransactions } from '../blocks/store.ts'
 import { checkRunReads, checkRunWrites } from '../doctor/store.ts'
 import { distrustOwnDomains } from '../domains/own/distrust-store.ts'
 import { ownDomainReads, ownDomainTransactions, ownDomainWrites } from '../domains/own/store.ts'
+import { doorReads, doorTransactions, doorWrites } from '../doors/store.ts'
 import { accountReads, accountWrites, resolveFetchedMail } from '../gmail/store.ts'
 import { installationReads, installationWrites } from '../keys/installation-store.ts'
 import { keyReads, keyTransactions, keyWrites } from '../keys/store.ts'
@@ -54,6 +55,7 @@ export const mailReads = ({ rawMail, usedBytes, limits }: Engine) => ({
   ...blockReads,
   ...checkRunReads,
   ...ownDomainReads,
+  ...doorReads,
   ...tlsReads,
 })
 
@@ -65,6 +67,7 @@ export const mailWrites = {
   ...accountWrites,
   ...checkRunWrites,
   ...ownDomainWrites,
+  ...doorWrites,
   ...tlsWrites,
 }
 
@@ -75,6 +78,7 @@ export const mailTransactions = (releaseRaws: ReleaseRaws) => ({
   ...seriesTransactions,
   ...blockTransactions,
   ...ownDomainTransactions,
+  ...doorTransactions,
   distrustOwnDomains,
 })
 

@@ -4,6 +4,7 @@ import type { AsyncMethods } from '../base/operation.ts'
 import type { BlockStore } from '../blocks/store.ts'
 import type { CheckRunStore } from '../doctor/store.ts'
 import type { OwnDomainStore } from '../domains/own/store.ts'
+import type { DoorStore } from '../doors/store.ts'
 import type { AccountStore } from '../gmail/store.ts'
 import type { InstallationStore } from '../keys/installation-store.ts'
 import type { KeyStore } from '../keys/store.ts'
@@ -18,6 +19,7 @@ import type { shopSweep } from './shop/sweep.ts'
 export interface Store
   extends MailStore,
     OwnDomainStore,
+    DoorStore,
     AccountStore,
     BlockStore,
     CheckRunStore,

@@ -194,6 +194,7 @@ export const OTHER_SERVICES: readonly OtherService[] = [
       ['a search for the code in `text`', ...CODE],
     ],
     differences: [
+      'If the installation allows it (`MAYFLY_DOORS`), clients of mail.tm work unchanged: their base URL is then that of the installation, followed by `/compat/mailtm`.',
       'An account has a password, for which `POST /token` returns tokens. Here creating the mailbox returns its only token. A lost one can be replaced only if the mailbox was created with an API key.',
       'Lists have pages of 30 messages in `hydra:member`. Here a list has 100 messages in `messages`, or up to 500 with `limit`.',
       'Events there are about the account, from another host. Here they are server-sent events with the summary of the message, and the stream continues where it was interrupted.',

@@ -40,6 +40,10 @@ export const RATES = {
   extendSession: perMinute(10, 'extend-session per token'),
   updateSession: perMinute(10, 'update-session per token'),
   wrongKey: failuresPerMinute(20, 'wrong keys per client address; then also right ones'),
+  wrongPassword: failuresPerMinute(
+    10,
+    'wrong passwords of mail.tm accounts per client address, and per account; then also right ones',
+  ),
   wrongAdminToken: failuresPerMinute(
     20,
     'wrong admin tokens per client address; then also right ones',
@@ -62,10 +66,10 @@ export async function checkRate({ limit, now }: RateDeps, what: RateName, who: s
   throwIfLimited(await limit.peek(limitKey(what, who), RATES[what], now()))
 }
 
-/** Counts a wrong key or token of `who`; throws `rate_limited` if it was one too many. */
+/** Counts a wrong key, token or password of `who`; throws `rate_limited` if it was one too many. */
 export async function recordFailedAuth(
   deps: RateDeps,
-  what: 'wrongKey' | 'wrongAdminToken',
+  what: 'wrongKey' | 'wrongAdminToken' | 'wrongPassword',
   who: string,
 ): Promise<void> {
   await takeRate(deps, what, who)

@@ -11,7 +11,7 @@ interface MailList {
   /** As it was before the list was read. */
   session: Session
   /** Newest first. */
-  messages: MessageSummary[]
+  messages: Message[]
   /** False: some messages were not queued for scanning and must be listed again. */
   complete: boolean
 }

@@ -79,7 +79,7 @@ export function catchAllAddress(domain: Host): Address {
   return joinAddress('', domain)
 }
 
-const MAX_LABEL_CHARACTERS = 60
+export const MAX_LABEL_CHARACTERS = 60
 /** Without control characters. */
 export const LABEL = new RegExp(`^[^\\x00-\\x1f\\x7f-\\x9f]{1,${MAX_LABEL_CHARACTERS}}$`, 'u')
 

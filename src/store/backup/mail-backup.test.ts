@@ -50,6 +50,7 @@ describe('a backup', () => {
     ...['sender_share', 'key_view', 'gmail_folder', 'gmail_seen', 'gmail_deferred'],
     ...['ledger_state', 'check_run', 'series', 'tls_entry'],
     ...['mail_log', 'mail_log_address', 'mail_log_counter', 'mail_log_forgotten'],
+    ...['door_account', 'door_token', 'door_seen'],
   ]
 
   test('has every table of mail.db that is not left out on purpose', async () => {

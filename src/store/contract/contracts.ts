@@ -5,6 +5,7 @@ import { accountsContract } from './accounts.contract.ts'
 import { blocksContract } from './blocks.contract.ts'
 import { codesContract } from './codes.contract.ts'
 import { deferredContract } from './deferred.contract.ts'
+import { doorsContract } from './doors.contract.ts'
 import { keptAddressesContract } from './kept-addresses.contract.ts'
 import { keyMailContract } from './key-mail.contract.ts'
 import { keyMailOrderContract } from './key-mail-order.contract.ts'
@@ -53,6 +54,7 @@ const CONTRACTS: Readonly<Record<string, (engine: Engine) => void>> = {
   'mail at domains of keys': ({ mail }) => ownMailContract(mail),
   'sessions at domains of keys': ({ mail }) => ownSessionsContract(mail),
   'addresses that are kept': ({ mail }) => keptAddressesContract(mail),
+  doors: ({ mail }) => doorsContract(mail),
   'rules of an address': ({ mail }) => rulesContract(mail),
   shares: ({ shares, runs }) => sharesContract(shares, runs),
   accounts: ({ mail }) => accountsContract(mail),

@@ -133,7 +133,7 @@ const SHOP_TABLES =
   'webhook_delivery webhook key_secret api_key usage_day purchase payment_event installation reconciled admin_session'
 const EMPTY_SHOP = deleteAll('shop', SHOP_TABLES)
 const MAIL_TABLES =
-  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run own_domain mail_log mail_log_address mail_log_counter mail_log_forgotten kept_address'
+  'session address_ledger key_view mail_domain gmail_account gmail_folder gmail_seen gmail_deferred lease sender_share series block_entry block_counter check_run own_domain mail_log mail_log_address mail_log_counter mail_log_forgotten kept_address door_account door_token door_seen'
 const KNOWN_MAIL_LEDGER = KNOWN_LEDGER.replace('ledger_state', 'mail.ledger_state')
 
 /** A mail store whose ledger is complete, as after the first start of a service. */
