@@ -105,7 +105,8 @@ test('mail of an address that is not shown appears at once: in a toast, in the t
   await page.getByRole('heading', { name: 'Welcome' }).waitFor()
   expect(await address(page).innerText()).toBe(email)
   await page.locator('.mail.open', { hasText: 'Welcome' }).waitFor()
-  expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
+  // Once it is displayed, it is read.
+  await waitUntil(async () => (await page.title()) === 'Mayfly – disposable email, no sign-up')
 
   await page.keyboard.press('Escape')
   await press(page, 'Label it “GitHub”')
