@@ -85,6 +85,7 @@ export function AddressBar({ isCompact, unread, firstSender }: AddressBarProps) 
             <AddressPlaceholder />
           )}
         </p>
+        {isLive && <SettingsLine mailbox={mailbox} />}
         <Button
           icon={copyOutcome.value === 'copied' ? 'done' : 'copy'}
           onClick={() => void copyAddress()}
@@ -145,7 +146,6 @@ export function AddressBar({ isCompact, unread, firstSender }: AddressBarProps) 
           </Popover>
         </div>
       </div>
-      {isLive && <SettingsLine mailbox={mailbox} />}
       <Switcher unread={unread} />
       {failure.value && <FailureNotice {...failure.value} />}
       {storageBlocked.value && <p class="notice">{t('address_storage_blocked')}</p>}

@@ -17,7 +17,7 @@ export function AllAddresses() {
   const rows = allMessages.value.slice(0, MAX_SHOWN)
   if (rows.length === 0) return <p class="list-none">{t('inbox_all_empty')}</p>
   return (
-    <ul class="mails">
+    <ul class="mails any-mails">
       {rows.map(({ mailbox, message }) => (
         <AnyRow key={`${mailbox.email} ${message.id}`} mailbox={mailbox} message={message} />
       ))}

@@ -236,6 +236,10 @@ export const unreadByAddress = computed(
     ),
 )
 
+export const unreadTotal = computed(() =>
+  [...unreadByAddress.value.values()].reduce((sum, count) => sum + count, 0),
+)
+
 const STORAGE_KEY = 'read'
 const readByAddress = signal(parseIds(localStore.get(STORAGE_KEY)))
 

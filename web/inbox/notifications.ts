@@ -7,7 +7,7 @@ import type { MessageSummary } from '../site/api.ts'
 import { language, t } from '../site/i18n.ts'
 import { withLock } from '../site/lock.ts'
 import { localStore } from '../site/storage.ts'
-import { arrivalListeners, unreadByAddress } from './messages.ts'
+import { arrivalListeners, unreadByAddress, unreadTotal } from './messages.ts'
 import { newCode } from './newest.ts'
 import { isAllShown } from './open-message.ts'
 
@@ -198,7 +198,6 @@ export function startUnreadTitle(): void {
 }
 
 const unread = computed(() => [...unreadByAddress.value].filter(([, count]) => count > 0))
-const unreadTotal = computed(() => unread.value.reduce((sum, [, count]) => sum + count, 0))
 /** The address that all unread messages are of, if another one is shown. */
 const unreadName = computed(() => {
   const [[email] = ['']] = unread.value

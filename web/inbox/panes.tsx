@@ -9,7 +9,14 @@ import { Icon } from '../site/icon.tsx'
 import { deleteOpened, focusReader, focusRow, openAndFocus, takesFocus } from './actions.ts'
 import { FirstMail } from './first-mail.tsx'
 import { MessageRows } from './list.tsx'
-import { actionLinks, connectionStatus, markRead, selected, unreadCount } from './messages.ts'
+import {
+  actionLinks,
+  connectionStatus,
+  markRead,
+  selected,
+  unreadCount,
+  unreadTotal,
+} from './messages.ts'
 import { isNewestNew, markCopied, newestAction } from './newest.ts'
 import {
   closeMessage,
@@ -59,7 +66,7 @@ function ListHeader() {
       <Count />
       {mailboxes.value.length > 1 && (
         <Button
-          class="plain small"
+          class="chip"
           aria-pressed={isAllShown.value}
           onClick={() => showAll(!isAllShown.value)}
         >
@@ -75,8 +82,8 @@ function ListHeader() {
 function Count() {
   const count = selected.value.size
   if (count > 0) return <span class="badge">{t('inbox_selected', { count })}</span>
-  if (unreadCount.value === 0) return null
-  return <span class="badge good">{t('inbox_unread', { count: unreadCount.value })}</span>
+  const unread = isAllShown.value ? unreadTotal.value : unreadCount.value
+  return unread > 0 ? <span class="badge good">{t('inbox_unread', { count: unread })}</span> : null
 }
 
 const allModule = signal<typeof import('./all-addresses.tsx') | undefined>(undefined)
