@@ -12,8 +12,8 @@ export interface Driver {
   press(keys: readonly Key[]): Promise<void>
   /** The visible text of a frame, which may be of another origin and without scripts. */
   frameText(selector: string): Promise<string>
-  /** What the browser would print, as PDF. */
-  pdf(): Promise<Buffer>
+  /** What the browser would print, as PDF; undefined in WebKit. */
+  pdf(): Promise<Buffer | undefined>
   screenshot(): Promise<Buffer>
   close(): Promise<void>
 }

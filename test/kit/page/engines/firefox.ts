@@ -56,7 +56,10 @@ function preferences(proxyPort: number): string {
 function record(seen: Seen, method: string, params: Record<string, unknown>): void {
   const { type, level, text, message } = params
   if (method === 'browsingContext.userPromptOpened') seen.dialogs.push(String(message))
-  if (type === 'javascript' && level === 'error') seen.errors.push(String(text))
+  // What a policy blocks is no fault.
+  if (type !== 'javascript' || level !== 'error' || /^Content-Security-Policy:/.test(`${text}`))
+    return
+  seen.errors.push(String(text))
 }
 
 async function openTab(bidi: Bidi): Promise<Driver> {

@@ -117,6 +117,8 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     for (const text of (await visitor.evaluate('globalThis.printed')) as string[]) {
       expect(text).toMatch(/^A long letter\n.*The first line\n.*The last line/s)
     }
+    const pdf = await visitor.pdf()
+    if (pdf) expect(pdfText(pdf)).toMatch(/A long letter.*The first line.*The last line/s)
   },
 
   async 'without the page’s scripts, an address is created, its mail read, and the address deleted'({
@@ -264,7 +266,7 @@ const BREAK_POLICY = `(async () => {
   return blocked
 })()`
 
-/** The text of a PDF. */
-export function pdfText(pdf: Buffer): string {
-  return execFileSync(program('pdftotext'), ['-', '-'], { input: pdf }).toString()
+/** The text of a PDF, without ligatures. */
+function pdfText(pdf: Buffer): string {
+  return execFileSync(program('pdftotext'), ['-', '-'], { input: pdf }).toString().normalize('NFKC')
 }

@@ -20,6 +20,8 @@ export const startWebKit: StartEngine = async (proxyPort) => {
     GDK_BACKEND: 'x11',
     GSETTINGS_BACKEND: 'memory',
     NO_AT_BRIDGE: '1',
+    // In the locale C the language of the browser is "C", which is none.
+    LC_ALL: 'en_US.UTF-8',
   })
   const url = `http://127.0.0.1:${port}`
   await waitUntil(() =>
@@ -104,7 +106,8 @@ async function openSession(url: string, capabilities: object): Promise<Driver> {
         await post('frame', { id: null })
       }
     },
-    pdf: async () => Buffer.from(String(await post('print')), 'base64'),
+    // The driver has no such command.
+    pdf: async () => undefined,
     screenshot: async () => Buffer.from(String(await get('screenshot')), 'base64'),
     close: async () => void (await send(`${url}/session/${sessionId}`, undefined, 'DELETE')),
   }
