@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DESKTOP, PHONE } from '../kit/page/browser.ts'
+import { BY_COLOUR_ALONE, CUT } from '../kit/page/accessibility-tree.ts'
+import { DESKTOP, PHONE, ZOOMED } from '../kit/page/browser.ts'
 import { checkColours, checkContrast } from '../kit/page/contrast.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
 import { ADMIN_ENV } from '../kit/page/views/admin.ts'
@@ -40,11 +41,13 @@ describe('on a phone and a desktop, these views are accessible and fit the scree
 
 async function checkView(page: Page, { name, within, repeated }: View): Promise<void> {
   // The phone is last, because the next view is opened on it.
-  for (const viewport of [DESKTOP, PHONE]) {
+  for (const viewport of [DESKTOP, ZOOMED, PHONE]) {
     await page.setViewportSize(viewport)
     await page.evaluate(PAINTED)
     const wide = await page.evaluate('document.documentElement.scrollWidth')
     expect(wide, name).toBe(viewport.width)
+    await checkReadable(page, `${name} at ${viewport.width} px`, within)
+    if (viewport === ZOOMED) continue
     if (viewport === DESKTOP && IN_LINE.test(name)) {
       const { mark, content } = (await page.evaluate(EDGES)) as Record<string, number>
       expect(content, `${name} begins below the logo`).toBe(mark)
@@ -65,6 +68,17 @@ async function checkView(page: Page, { name, within, repeated }: View): Promise<
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
     await checkColours(page, within)
+  }
+}
+
+/** No text is cut off; what is selected can be told without colors, also those of the system. */
+async function checkReadable(page: Page, name: string, within = 'body'): Promise<void> {
+  const part = `document.querySelector('${within}')`
+  expect(await page.evaluate(`(${CUT})(${part})`), name).toStrictEqual([])
+  for (const forcedColors of ['active', 'none'] as const) {
+    await page.emulateMedia({ forcedColors })
+    const alike = await page.evaluate(`(${BY_COLOUR_ALONE})(${part})`)
+    expect(alike, `${name}, forced colors: ${forcedColors}`).toStrictEqual([])
   }
 }
 

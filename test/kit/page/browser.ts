@@ -30,6 +30,8 @@ export async function sharedBrowser(): Promise<Browser> {
 /** The screen sizes that pages are checked at. */
 export const PHONE = { width: 360, height: 740 }
 export const DESKTOP = { width: 1280, height: 800 }
+/** A window of 1280 × 1024 px at 400 %; also narrower than any phone. */
+export const ZOOMED = { width: 320, height: 256 }
 export const SCREENS = [
   { name: 'phone', ...PHONE },
   { name: 'desktop', ...DESKTOP },
