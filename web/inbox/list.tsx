@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { currentMailbox, rulesByAddress } from '../address/mailboxes.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
@@ -25,11 +26,17 @@ import './list.css'
 import './tools.css'
 import { Icon } from '../site/icon.tsx'
 
+/** With a rule about messages, deleting some does not help. */
+function fullText(): string {
+  const count = rulesByAddress.value.get(currentMailbox.value?.email ?? '')?.max_messages
+  return typeof count === 'number' ? t('inbox_limit_reached', { count }) : t('inbox_full')
+}
+
 export function MessageRows() {
   return (
     <>
       <Toolbar />
-      {isMailboxFull.value && <p class="notice list-notice">{t('inbox_full')}</p>}
+      {isMailboxFull.value && <p class="notice list-notice">{fullText()}</p>}
       {isTruncated.value && (
         <p class="soft list-notice">{t('inbox_truncated', { count: messages.value.length })}</p>
       )}

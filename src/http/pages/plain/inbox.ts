@@ -107,11 +107,13 @@ ${code ? html`<p class="plain-code"><span class="unseen">${t('reader_code')}</sp
 
 /** Confirmation: deleting cannot be undone. */
 export function deleteAddressPage(site: Site, { address }: Session, token: string): HttpResponse {
-  const { t } = site.locale
+  const { t, duration } = site.locale
+  const { cooldown } = site.config
+  const reserved = cooldown > 0 ? t('address_delete_reserved', { time: duration(cooldown) }) : ''
   return plainPage(site, {
     title: t('address_delete_title'),
     content: html`<h1>${t('address_delete_title')}</h1>
-<p class="lead">${t('address_delete_how', { email: address })}</p>
+<p class="lead">${t('address_delete_how', { email: address })} ${reserved}</p>
 <div class="row">
 <form method="post" action="/plain/end">${csrfField(token)}<button class="danger">${t('site_delete')}</button></form>
 <a class="button plain" href="${INBOX_PATH}">${t('site_cancel')}</a>
