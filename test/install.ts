@@ -12,14 +12,20 @@ const SERVICES = [
   ['knot', 'knot'],
 ] as const
 
+/** Scripts that the pages have and most servers have no font for: package, and a file of it. They are for screenshots only. */
+const FONTS = [
+  ['fonts-wqy-zenhei', '/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc'],
+  ['fonts-hosny-amiri', '/usr/share/fonts/opentype/fonts-hosny-amiri/Amiri-Regular.ttf'],
+] as const
+
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
 
 const missing = missingPrograms()
-if (missing.length > 0) {
-  const { MAYFLY_TEST_WITHOUT } = process.env
-  if (isDebian() && process.getuid?.() === 0 && !MAYFLY_TEST_WITHOUT) install(packagesOf(missing))
-  else announce(missing)
-}
+const fonts = FONTS.flatMap(([name, file]) => (existsSync(file) ? [] : [name]))
+const { MAYFLY_TEST_WITHOUT } = process.env
+const mayInstall = isDebian() && process.getuid?.() === 0 && !MAYFLY_TEST_WITHOUT
+if (mayInstall && missing.length + fonts.length > 0) install([...packagesOf(missing), ...fonts])
+else if (missing.length > 0) announce(missing)
 
 function isDebian(): boolean {
   return (

@@ -11,7 +11,7 @@ import { openKeyRing } from './kit/shop/keys.ts'
 import { FAKE_SHOP } from './kit/shop/shop-client.ts'
 
 // Run by hand, with the Node.js of the clone: npx node test/screenshots.ts [FOLDER [VIEW | SCREEN | SCHEME | LANGUAGE …]]
-// Chinese and Arabic need fonts, such as those of the Debian packages fonts-wqy-zenhei and fonts-noto-core.
+// test/install.ts installs fonts for Chinese and Arabic.
 
 const SCREENS = {
   desktop: DESKTOP,
