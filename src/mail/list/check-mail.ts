@@ -1,6 +1,6 @@
 import type { Rate } from '../../limit/limit.ts'
 import type { MailDeps } from '../deps.ts'
-import type { Message, MessageSummary } from '../rules/message.ts'
+import type { Message } from '../rules/message.ts'
 import { accountTopic, type Session } from '../rules/session.ts'
 import { liveSession } from '../sessions/session.ts'
 import type { MessagePage } from '../store.ts'
