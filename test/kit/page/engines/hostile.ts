@@ -15,7 +15,7 @@ const mails = [
   ...names.map((name, at) => hostileMail(name, payloads.length + at, posted)),
 ]
 
-const BATCH = 100
+const BATCH = 30
 
 /** Opens hostile mails one after another; each mailbox has a hundred. */
 export async function openHostileMails({ engine, app }: Omit<Stage, 'visitor'>): Promise<void> {
