@@ -148,6 +148,15 @@ describe('POST /accounts and /token', () => {
     }
   })
 
+  test('429: ten wrong passwords for an account in a minute, also by a local client', async () => {
+    const { address } = await account()
+    const statuses: number[] = []
+    for (let guess = 0; guess < 12; guess += 1)
+      statuses.push((await signIn({ address, password: 'wrong' })).status)
+    expect(statuses.slice(0, 8)).toStrictEqual(Array(8).fill(401))
+    expect(statuses.at(-1)).toBe(429)
+  })
+
   test('with an API key, the key sees the mail, and a new token of the session ends the others', async () => {
     const key = await app.ring.issue()
     const credentials = { address: 'keyed@box.test', password: 'p' }

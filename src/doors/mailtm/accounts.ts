@@ -30,9 +30,16 @@ export async function createAccount(
   const hashed = await deps.passwords.hash({ password, ...ownerOf(request) })
   try {
     const created = await createSession(deps, { prefix: localOf(address), domain: host, keyId })
-    const sessionToken = secretHash(created.token)
-    await deps.store.addDoorAccount({ sessionToken, password: hashed })
-    return created.session
+    const { session, token } = created
+    const sessionToken = secretHash(token)
+    try {
+      await deps.store.addDoorAccount({ sessionToken, password: hashed })
+    } catch (error) {
+      // It would take mail that nobody can read.
+      await deps.store.endSession(session.id, deps.now(), sessionToken)
+      throw error
+    }
+    return session
   } catch (error) {
     throw addressFault(error)
   }
@@ -46,7 +53,9 @@ export async function signIn(
 ): Promise<{ token: string; mailbox: MailboxId }> {
   const { store } = deps
   const address = parseAddress(text)
-  const counted = request.client === undefined ? [] : [request.client, `account ${address}`]
+  // For the account also guesses of a local client: it may be a proxy that hides its clients.
+  const client = request.client === undefined ? [] : [request.client]
+  const counted = deps.rateLimits && address ? [...client, `account ${address}`] : client
   for (const who of counted) await checkRate(deps, 'wrongPassword', who)
   const account = address && (await store.findDoorAccount(address, deps.now()))
   const given = { password, ...ownerOf(request) }

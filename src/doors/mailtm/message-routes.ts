@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
 import { Type } from 'typebox'
+import { runSteps } from '../../base/run-steps.ts'
 import { takeRate } from '../../http/server/rates.ts'
 import type { HttpRequest } from '../../http/server/request.ts'
 import { empty, jsonResponse } from '../../http/server/response.ts'
@@ -134,13 +137,31 @@ export const mailTmMessageRoutes = [
       const { message } = await findOwn(deps, token, id)
       const raw = await readRawMail(deps, message, readingOf(request))
       const lines = traceLines(message, raw, deps.hostname)
-      // What is not UTF-8 is replaced; the download has the bytes.
-      const data = lines + Buffer.from(raw.bytes).toString()
+      const data = randomUUID()
+      const long = new Map([[data, await runSteps(jsonText(lines, raw.bytes))]])
       const value = { id, downloadUrl: `/messages/${id}/download`, data }
-      return resourceResponse(request, { type: 'Source', path: `/sources/${id}`, value })
+      const resource = { type: 'Source', path: `/sources/${id}`, value } as const
+      return jsonResponse(jsonParts(resourceValue(request, resource), long), {
+        'content-type': mediaType(request.headers.accept),
+      })
     },
   }),
 ]
+
+const STEP_BYTES = 64 * 1024
+
+/** A JSON string, made in steps. What is not UTF-8 is replaced; the download has the bytes. */
+function* jsonText(head: string, bytes: Uint8Array): Generator<void, Buffer> {
+  // Keeps the first bytes of a character for the next step.
+  const decoder = new StringDecoder()
+  const escaped = (text: string) => Buffer.from(JSON.stringify(text).slice(1, -1))
+  const parts = [Buffer.from('"'), escaped(head)]
+  for (let at = 0; at < bytes.length; at += STEP_BYTES) {
+    parts.push(escaped(decoder.write(bytes.subarray(at, at + STEP_BYTES))))
+    yield
+  }
+  return Buffer.concat([...parts, escaped(decoder.end()), Buffer.from('"')])
+}
 
 function readingOf({ client, signal, reserveSendBudget: reserve }: HttpRequest) {
   return { client, signal: signal(), reserve }

@@ -42,11 +42,13 @@ export type Passwords = ReturnType<typeof openPasswords>
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
+// Normalizing takes the square of the number of combining marks, in this thread.
+const MAX_NORMALIZED = 1_000
+
 /** In a thread of libuv. */
 function scryptHash(password: string, salt: Buffer): Promise<Buffer> {
+  const text = password.length > MAX_NORMALIZED ? password : password.normalize()
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize(), salt, HASH_BYTES, (error, hash) =>
-      error ? reject(error) : resolve(hash),
-    )
+    scrypt(text, salt, HASH_BYTES, (error, hash) => (error ? reject(error) : resolve(hash)))
   })
 }
