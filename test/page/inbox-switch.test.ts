@@ -118,6 +118,14 @@ test('mail of an address that is not shown appears at once: in a toast, in the t
   await press(page, 'All addresses')
   await row(page, 'Welcome').waitFor({ state: 'detached' })
   expect(await page.locator('.mail').count()).toBe(1)
+
+  // The row that had the focus in the list of one address is not the current one of all.
+  await page.keyboard.press('Escape')
+  await opener(page, 'For the second').focus()
+  await press(page, 'All addresses')
+  await row(page, 'Welcome').waitFor()
+  await page.keyboard.press('#')
+  expect(await row(page, 'For the second').count()).toBe(1)
 })
 
 describe('many addresses', () => {

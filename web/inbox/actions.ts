@@ -2,6 +2,7 @@ import { deleteAllMessages, deleteMessages } from './deletions.ts'
 import { isSearching, selectAll, selected, setSelected, visibleMessages } from './messages.ts'
 import {
   closeMessage,
+  isAllShown,
   isAlone,
   isFullWindow,
   isOnePane,
@@ -18,9 +19,11 @@ export function setCursor(id: number): void {
   cursor = id
 }
 
-/** The open message, else the row that had the focus last. */
+/** The open message, else the row that had the focus last. The list of all addresses has rows of its own. */
 function currentId(): number | undefined {
-  return openedMessage.value?.id ?? visibleMessages.value.find(({ id }) => id === cursor)?.id
+  if (openedMessage.value) return openedMessage.value.id
+  if (isAllShown.value) return undefined
+  return visibleMessages.value.find(({ id }) => id === cursor)?.id
 }
 
 /** To the next or previous row; while a message is open, opens that one. */
@@ -69,6 +72,7 @@ export function takesFocus(): boolean {
 export function deleteCurrent(): void {
   const id = currentId()
   if (openedMessage.value) deleteOpened()
+  else if (isAllShown.value) return
   else if (selected.value.size > 0) deleteSelectedOrAll()
   else if (id !== undefined) deleteRow(id)
 }

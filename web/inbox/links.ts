@@ -22,9 +22,10 @@ export function startLinks(): () => void {
     const token = currentMailbox.value?.token
     const parsed = messages.value.filter(({ preview }) => typeof preview === 'string')
     const key = `${token} ${parsed.map(({ id }) => id).join(' ')}`
-    if (!token || parsed.length === 0 || key === known) return
+    if (key === known) return
     known = key
     running?.abort()
+    if (!token || parsed.length === 0) return
     running = new AbortController()
     void findLinks(token, running.signal)
   })

@@ -88,9 +88,26 @@ function keepLists(): void {
     const text = JSON.stringify(rows)
     if (!emails.has(email) || storedLists.get(email) === text) continue
     storedLists.set(email, text)
-    enqueue((cache) => cache.put(listUrl(email), new Response(text)))
+    enqueue(async (cache) => {
+      await cache.put(listUrl(email), new Response(text))
+      await removeDeleted(cache, email, messages)
+    })
   }
   for (const email of storedLists.keys()) if (!emails.has(email)) storedLists.delete(email)
+}
+
+/** Texts of messages that are no longer in the list. */
+async function removeDeleted(
+  cache: Cache,
+  email: string,
+  messages: readonly MessageSummary[],
+): Promise<void> {
+  const kept = new Set([listUrl(email), ...messages.map(({ id }) => textUrl(email, id))])
+  const prefix = listUrl(email).replace(/list$/, '')
+  for (const { url } of await cache.keys()) {
+    const { pathname } = new URL(url)
+    if (pathname.startsWith(prefix) && !kept.has(pathname)) await cache.delete(url)
+  }
 }
 
 async function seed({ email }: Mailbox): Promise<void> {
@@ -100,6 +117,10 @@ async function seed({ email }: Mailbox): Promise<void> {
 
 async function read<T>(url: string): Promise<T | undefined> {
   await written
-  const response = await (await caches.open(CACHE)).match(url)
-  return response && ((await response.json()) as T)
+  try {
+    const response = await (await caches.open(CACHE)).match(url)
+    return response && ((await response.json()) as T)
+  } catch {
+    return undefined
+  }
 }

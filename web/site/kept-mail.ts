@@ -15,6 +15,11 @@ export function setKeepsTexts(on: boolean): void {
   localStore.set(STORAGE_KEY, on ? 'on' : undefined)
 }
 
+// Another tab.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === `mayfly ${STORAGE_KEY}`) keepsTexts.value = canKeep && newValue === 'on'
+})
+
 /** Messages kept for reading offline. */
 interface KeptMessages {
   save(token: string, message: Message): void

@@ -48,15 +48,13 @@
   })
 
   const servePage = async (request: Request): Promise<Response> => {
-    const cache = await caches.open(CACHE)
-    const stored = () => cache.match(PAGE, { ignoreVary: true })
     try {
       const response = await fetch(request)
-      if (response.ok) await cache.put(PAGE, response.clone())
+      if (response.ok) await keepPage(response.clone())
       // A proxy responds for a server that is down.
-      return response.status < 500 ? response : ((await stored()) ?? response)
+      return response.status < 500 ? response : ((await stored(PAGE)) ?? response)
     } catch (error) {
-      const page = await stored()
+      const page = await stored(PAGE)
       if (page) return page
       throw error
     }
@@ -64,7 +62,23 @@
 
   /** File names contain a hash of the content. */
   const serveAsset = async (request: Request): Promise<Response> =>
-    (await (await caches.open(CACHE)).match(request, { ignoreVary: true })) ?? fetch(request)
+    (await stored(request)) ?? (await fetch(request))
+
+  // The browser may refuse storage, or have no room: then the page is only online.
+
+  const stored = async (what: Request | string): Promise<Response | undefined> => {
+    try {
+      return await (await caches.open(CACHE)).match(what, { ignoreVary: true })
+    } catch {
+      return undefined
+    }
+  }
+
+  const keepPage = async (response: Response): Promise<void> => {
+    try {
+      await (await caches.open(CACHE)).put(PAGE, response)
+    } catch {}
+  }
 
   /** The page tells what it has loaded, the script that it started with first. */
   worker.addEventListener('message', (event) => {

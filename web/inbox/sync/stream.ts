@@ -31,8 +31,17 @@ type Passed =
   /** From the others. */
   | { kind: 'shown'; email: string }
 
-const channel = new BroadcastChannel('mayfly stream')
-const pass = (message: Passed) => channel.postMessage(message)
+/** Undefined where the browser blocks storage for this site. */
+const channel = openChannel()
+const pass = (message: Passed) => channel?.postMessage(message)
+
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel('mayfly stream')
+  } catch {
+    return undefined
+  }
+}
 
 /** Addresses that other tabs show. */
 const shownElsewhere = signal<ReadonlySet<string>>(new Set())
@@ -59,7 +68,7 @@ export function msSinceLastData(): number {
   return Date.now() - lastDataAt
 }
 
-channel.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
+channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
   if (data.kind === 'shown') {
     shownElsewhere.value = new Set([...shownElsewhere.peek(), data.email])
     if (leading) pass({ kind: 'open', emails: leading, isNew: false })
@@ -128,9 +137,9 @@ export async function receiveStream(): Promise<void> {
   try {
     const options = isSilent ? { steal: true } : { ifAvailable: true }
     isSilent = false
-    const result = await withLock(LOCK, options, () => lead(signal))
+    const result = channel ? await withLock(LOCK, options, () => lead(signal)) : 'none'
     if (result === 'taken') await follow(signal)
-    // Without locks we do not know about other tabs, but few of them are visible at once.
+    // Without locks or a channel we do not know about other tabs, but few of them are visible at once.
     if (result !== 'none') return
     const read = (until: AbortSignal) => lead(AbortSignal.any([signal, until]))
     if (!(await whileVisible(read))) await waitForNextPoll(signal)
