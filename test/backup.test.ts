@@ -209,7 +209,7 @@ test('a restore brings back keys as they were, prints the consequences, and can 
   const [early, ended] = [await issueKey(), await issueKey()]
   for (let request = 0; request < 3; request += 1) expect(await statusOf(early)).toBe(200)
   expect((await runMayfly(data, 'backup', file)).stdout).toMatch(
-    /: 2 keys, 0 orders, 0 blocks and 0 addresses, \d+ KB; verified\./,
+    /: 2 keys, 0 orders, 0 blocks and 0 addresses, \d+ kB; verified\./,
   )
   expect(await statusOf(early)).toBe(200)
   await withKeys(({ shop }) => shop.revokeKey(ended.id))

@@ -35,9 +35,9 @@ test('the toast does not cover the last row, which has the focus after the one b
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 15)
   await row(page, 'Mail 15').waitFor()
-  await opener(page, /Mail 1\b/).focus()
+  await opener(page, /Mail 1(?!\d)/).focus()
   await page.keyboard.press('#')
-  const last = row(page, /Mail 2\b/)
+  const last = row(page, /Mail 2(?!\d)/)
   await last.locator('.mail-open:focus').waitFor()
   const toast = await page.locator('.toast', { hasText: 'Message deleted' }).boundingBox()
   const bottom = async () => {

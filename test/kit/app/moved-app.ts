@@ -126,9 +126,9 @@ function addRareRows(folder: string, expiredAddress: string): void {
     insert into block_counter values (1, 2);
     insert into check_run values (1, 1700000000000, '[]');
     insert into kept_address values ('a hash');
-    insert into door_account select id, 'salt and hash' from session where id = 2;
-    insert into door_token select 'h', id, token_hash, 1700000000000 from session where id = 2;
-    insert into door_seen select mailbox, id from message where mailbox = 2 limit 1;
+    insert into door_account select id, 'salt and hash' from session where token_hash is not null order by id limit 1;
+    insert into door_token select 'h', id, token_hash, 1700000000000 from session, door_account where id = mailbox;
+    insert into door_seen select mailbox, id from message where mailbox = (select mailbox from door_account) limit 1;
     insert into own_domain (id, key_id, name, token, state, reason, created_at)
       values ('dom_1', 'key_other', 'own.test', 't', 'active', null, 1700000000000);
     insert into mail_domain (name, sessions, reader, owner) select name, 0, 1, key_id from own_domain;
