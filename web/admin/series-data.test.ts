@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { setLanguage } from '../site/i18n.ts'
 import type { Series } from './api.ts'
 import { seriesData } from './series-data.ts'
+
+beforeAll(async () => {
+  vi.stubGlobal('document', { documentElement: {} })
+  await setLanguage('en')
+})
 
 const series = (changed: Partial<Series>): Series => ({
   name: 'mails',

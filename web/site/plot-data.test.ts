@@ -1,5 +1,11 @@
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { setLanguage } from './i18n.ts'
 import { axisTop, type PlotData, plotRows } from './plot-data.ts'
+
+beforeAll(async () => {
+  vi.stubGlobal('document', { documentElement: {} })
+  await setLanguage('en')
+})
 
 const START = Date.parse('2026-03-01T12:00:00Z')
 const HALF_HOUR = 1_800_000
