@@ -110,6 +110,7 @@ test('copying, creating, switching and deleting an address are announced or move
   await page.getByRole('button', { name: 'Choose a name' }).click()
   await page.getByLabel('Name').fill('a..b')
   await page.getByText('No two dots').waitFor()
+  await page.getByRole('option', { name: 'Loading domains' }).waitFor({ state: 'detached' })
   await expectInOrder(page, [
     'dialog Choose your address',
     'heading Choose your address',
