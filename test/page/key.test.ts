@@ -163,7 +163,9 @@ describe('the last 30 days', () => {
     expect(await dayAt(0)).toMatch(/\s0$/)
 
     await page.getByText('Show as table').click()
-    const rows = await page.locator('.plot-table tbody tr').allInnerTexts()
+    const table = page.locator('.plot-table tbody tr')
+    await table.nth(30).waitFor()
+    const rows = await table.allInnerTexts()
     const numbers = rows.map((row) => row.replace(/^.*\s/s, ''))
     expect(rows).toHaveLength(31)
     expect(numbers.slice(0, 4)).toEqual(['6', '2', '4', '0'])

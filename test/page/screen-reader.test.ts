@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { accessibilityTree, LISTEN } from '../kit/page/accessibility-tree.ts'
 import { opener, row, waitForInbox } from '../kit/page/inbox.ts'
 import { welcomeMail } from '../kit/page/mails.ts'
@@ -17,16 +17,18 @@ beforeAll(async () => {
 })
 afterAll(() => ring.close())
 
-/** The accessibility tree has these lines in this order, perhaps with others between them. */
+/** The accessibility tree gets these lines in this order, perhaps with others between them. */
 async function expectInOrder(page: Page, expected: readonly string[]): Promise<void> {
-  const lines = await accessibilityTree(page)
-  let from = 0
-  const missing = expected.filter((line) => {
-    const at = lines.indexOf(line, from)
-    if (at >= 0) from = at + 1
-    return at < 0
-  })
-  expect(missing, lines.join('\n')).toStrictEqual([])
+  await vi.waitFor(async () => {
+    const lines = await accessibilityTree(page)
+    let from = 0
+    const missing = expected.filter((line) => {
+      const at = lines.indexOf(line, from)
+      if (at >= 0) from = at + 1
+      return at < 0
+    })
+    expect(missing, lines.join('\n')).toStrictEqual([])
+  }, 10_000)
 }
 
 /** This was read aloud; nothing came too suddenly to be read. */
