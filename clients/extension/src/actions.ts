@@ -1,0 +1,175 @@
+import {
+  ApiError,
+  type Choice,
+  checkServer,
+  createSession,
+  deleteSession,
+  extendSession,
+} from './api.ts'
+import { browser, type Tab } from './browser.ts'
+import { endWatch, offerOf, showBadge, watchAddress } from './mail.ts'
+import type { AddressView, PopupState } from './messages.ts'
+import { allowedSites, patternOf, sendToPage, siteOf } from './sites.ts'
+import { type Address, changeData, type Data, readData, type Server } from './store.ts'
+import { t } from './texts.ts'
+
+// What a person can do, from wherever.
+
+const DAY = 86_400_000
+/** As long as an expired address can be restored on most servers. */
+const KEPT_EXPIRED = 30 * DAY
+
+export async function createAddress(
+  site: string,
+  { server: url, ...choice }: Choice & { server?: string } = {},
+): Promise<Address> {
+  const data = await readData()
+  const server = data.servers.find((one) => one.url === (url ?? serversFor(data, site)[0]))
+  if (!server) throw new ApiError(t('error_no_servers'), 'no_servers')
+  const session = await createSession(server, site, choice)
+  const address: Address = {
+    id: crypto.randomUUID(),
+    server: server.url,
+    email: session.email,
+    token: session.token,
+    site,
+    expiresAt: Date.parse(session.expires_at_iso),
+    isPermanent: session.permanent === true,
+    lastId: 0,
+  }
+  await changeData((stored) => {
+    const kept = stored.addresses.filter((one) => one.expiresAt > Date.now() - KEPT_EXPIRED)
+    stored.addresses = [address, ...kept]
+  })
+  // Not awaited: it waits for mail.
+  void watchAddress(address.id)
+  return address
+}
+
+/** The server of the newest address at this site comes first, else the default one. */
+function serversFor({ servers, addresses }: Data, site: string | undefined): string[] {
+  const urls = servers.map(({ url }) => url)
+  const last = addresses.find((one) => one.site === site && urls.includes(one.server))?.server
+  return last ? [last, ...urls.filter((url) => url !== last)] : urls
+}
+
+/** From the context menu or the keyboard: fills the field that has the focus, else the first e-mail field. */
+export async function fillPage({ id, url }: Tab, frameId = 0): Promise<void> {
+  const site = siteOf(url)
+  if (id === undefined || !site) return showBadge('!')
+  const { servers } = await readData()
+  if (servers.length === 0) return browser.runtime.openOptionsPage()
+  try {
+    if (!(await sendToPage(id, { type: 'find' }, frameId))) throw new Error(t('error_no_field'))
+    const { email } = await createAddress(site)
+    await sendToPage(id, { type: 'fill', email }, frameId)
+  } catch (error) {
+    const text = sentenceOf(error)
+    await sendToPage(id, { type: 'note', text }).catch(() => showBadge('!'))
+  }
+}
+
+/** Ours are sentences; others are bugs, or pages that the browser keeps for itself. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : t('site_server_error')
+}
+
+export async function popupState(tabId: number | undefined): Promise<PopupState> {
+  const data = await readData()
+  const url = tabId === undefined ? undefined : (await browser.tabs.get(tabId)).url
+  const site = siteOf(url)
+  const allowed = await allowedSites()
+  return {
+    site,
+    isAllowed: url !== undefined && site !== undefined && allowed.includes(patternOf(url)),
+    servers: serversFor(data, site),
+    addresses: data.addresses.map(viewOf),
+  }
+}
+
+function viewOf(address: Address): AddressView {
+  const { id, email, site, server, expiresAt, isPermanent, latest } = address
+  const view = { id, email, site, server, expiresAt, isPermanent }
+  return latest ? { ...view, offer: offerOf(address, latest) } : view
+}
+
+export async function findAddress(id: string): Promise<Address> {
+  const { addresses } = await readData()
+  const address = addresses.find((one) => one.id === id)
+  if (!address) throw new ApiError(t('error_expired'), 'gone')
+  return address
+}
+
+/** Also restores an address that has expired. */
+export async function extend(id: string): Promise<void> {
+  const session = await extendSession(await findAddress(id))
+  await changeData(({ addresses }) => {
+    const address = addresses.find((one) => one.id === id)
+    if (address) address.expiresAt = Date.parse(session.expires_at_iso)
+  })
+}
+
+/** An address that the server no longer knows is only removed here. */
+export async function deleteAddress(id: string): Promise<void> {
+  await deleteSession(await findAddress(id)).catch((error: ApiError) => {
+    if (error.code !== 'session_expired' && error.code !== 'invalid_token') throw error
+  })
+  await endWatch(id)
+  await changeData((data) => {
+    data.addresses = data.addresses.filter((one) => one.id !== id)
+  })
+}
+
+/** In the page of its server, which asks before it takes the token from the fragment. */
+export async function openInPage(id: string): Promise<void> {
+  const { server, token } = await findAddress(id)
+  await browser.tabs.create({ url: `${server}/#open=${token}` })
+}
+
+export async function openLink(id: string): Promise<void> {
+  const { latest } = await findAddress(id)
+  await markUsed(id)
+  if (latest?.link) await browser.tabs.create({ url: latest.link.url })
+}
+
+export async function markUsed(id: string): Promise<void> {
+  await changeData(({ addresses }) => {
+    const latest = addresses.find((one) => one.id === id)?.latest
+    if (latest) latest.isUsed = true
+  })
+  await showBadge('')
+}
+
+/** In place of the one that it was before, if it was changed. */
+export async function saveServer(server: Server, former?: string): Promise<void> {
+  await checkServer(server)
+  await changeData((data) => {
+    const others = data.servers.filter(({ url }) => url !== server.url && url !== former)
+    const at = data.servers.findIndex(({ url }) => url === (former ?? server.url))
+    data.servers = others.toSpliced(at < 0 ? others.length : at, 0, server)
+  })
+  if (former) await returnAccess(former)
+}
+
+/** The addresses stay, and can still be read, until they expire. */
+export async function removeServer(removed: string): Promise<void> {
+  await changeData((data) => {
+    data.servers = data.servers.filter(({ url }) => url !== removed)
+  })
+  await returnAccess(removed)
+}
+
+/** Unless a server at another port of the host needs it. */
+async function returnAccess(url: string): Promise<void> {
+  const { servers } = await readData()
+  const pattern = patternOf(url)
+  const isNeeded = servers.some((server) => patternOf(server.url) === pattern)
+  // Browsers refuse to give back what is in the manifest.
+  if (!isNeeded) await browser.permissions.remove({ origins: [pattern] }).catch(() => undefined)
+}
+
+export async function makeDefault(url: string): Promise<void> {
+  await changeData((data) => {
+    data.servers = data.servers.toSorted((a, b) => Number(b.url === url) - Number(a.url === url))
+  })
+}

@@ -1,0 +1,119 @@
+import type { Domains, Message, MessageList, Session } from '../../js/src/api.ts'
+import type { Address, Server } from './store.ts'
+import { type TextName, t } from './texts.ts'
+import { LONG_POLL_SECONDS } from './watch.ts'
+
+/** The server refused, or there was no answer. Its message is the sentence to show. */
+export class ApiError extends Error {
+  readonly code: string
+  readonly retryAfterMs: number | undefined
+  constructor(sentence: string, code: string, retryAfterMs?: number) {
+    super(sentence)
+    this.code = code
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+const SENTENCES: Partial<Record<string, TextName>> = {
+  invalid_key: 'error_key',
+  quota_exhausted: 'error_plan',
+  plan_expired: 'error_plan',
+  unknown_domain: 'error_domain',
+  address_taken: 'error_taken',
+  invalid_prefix: 'error_name',
+  reserved_prefix: 'address_name_reserved',
+  session_expired: 'error_expired',
+  invalid_token: 'error_expired',
+  rate_limited: 'error_busy',
+}
+
+interface Options {
+  token?: string
+  key?: string | undefined
+  query?: Record<string, string>
+  body?: object
+}
+
+async function request<Result>(server: string, path: string, options: Options): Promise<Result> {
+  const { token, key, query, body } = options
+  const away = () => new ApiError(t('error_away', new URL(server).host), 'unreachable')
+  const response = await fetch(`${server}${path}?${new URLSearchParams(query)}`, {
+    method: body ? 'POST' : 'GET',
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(key && { apikey: key }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+    referrerPolicy: 'no-referrer',
+    signal: AbortSignal.timeout((LONG_POLL_SECONDS + 4) * 1000),
+  }).catch(() => {
+    throw away()
+  })
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (response.ok && isObject(answer)) return answer as Result
+  if (!isObject(answer) || response.status >= 500) throw away()
+  const { code = '', message = '' } = answer as { code?: string; message?: string }
+  const name = SENTENCES[code]
+  const sentence = name ? t(name) : t('error_other', message)
+  throw new ApiError(sentence, code, Number(response.headers.get('retry-after') ?? 0) * 1000)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+export interface Choice {
+  prefix?: string
+  domain?: string
+}
+
+/** Labelled with the site, so that the page and other clients show what the address is for. */
+export function createSession(server: Server, site: string, choice: Choice): Promise<Session> {
+  const domain = choice.domain || server.domain
+  const body = { prefix: choice.prefix, domain, label: site.slice(0, MAX_LABEL) }
+  return request(server.url, '/api/create-session', { key: server.key, body })
+}
+
+const MAX_LABEL = 60
+
+export function checkMail(address: Address, wait: number): Promise<MessageList> {
+  const query = { since_id: String(address.lastId), ...(wait > 0 && { wait: String(wait) }) }
+  return request(address.server, '/api/check-mail', { token: address.token, query })
+}
+
+export async function readMail({ server, token }: Address, id: number): Promise<Message> {
+  const query = { id: String(id) }
+  const answer = await request<{ message: Message }>(server, '/api/read-mail', { token, query })
+  return answer.message
+}
+
+export function extendSession({ server, token }: Address): Promise<Session> {
+  return request(server, '/api/extend-session', { token, body: {} })
+}
+
+export function deleteSession({ server, token }: Address): Promise<object> {
+  return request(server, '/api/delete-session', { token, body: {} })
+}
+
+export async function listDomains(server: string): Promise<string[]> {
+  const { domains } = await request<Domains>(server, '/api/domains', {})
+  if (!Array.isArray(domains)) throw new ApiError(t('error_no_server'), 'no_server')
+  return domains.map(({ domain }) => domain)
+}
+
+/** Throws if the server is not there or does not accept the key. A server may have its keyed API elsewhere. */
+export async function checkServer({ url, key }: Server): Promise<void> {
+  // What a header cannot have.
+  if (key && !/^[\x21-\x7e]+$/.test(key)) throw new ApiError(t('error_key'), 'invalid_key')
+  await listDomains(url).catch((error: ApiError) => {
+    throw error.code === 'unreachable' ? error : new ApiError(t('error_no_server'), 'no_server')
+  })
+  if (!key) return
+  await request(url, '/usage', { key }).catch((error: ApiError) => {
+    if (error.code === 'invalid_key') throw error
+  })
+}

@@ -1,0 +1,140 @@
+import { browser } from './browser.ts'
+import {
+  fillCode,
+  fillEmail,
+  findCodeInputs,
+  findEmailInput,
+  focusedInput,
+  isEmailInput,
+} from './dom.ts'
+import { ask, type ContentCommand, type Offer } from './messages.ts'
+import { type Action, closePanel, type Panel, showBox, showButton } from './panel.ts'
+import { senderText, t } from './texts.ts'
+
+// Runs in a page: in the sites that the person allowed, elsewhere after a click on the extension.
+
+let isAllowed = false
+let offer: Offer | undefined
+let shown: Panel | undefined
+let timer: ReturnType<typeof setInterval> | undefined
+
+const FOLLOW_MS = 500
+const OFFERED_MS = 10 * 60_000
+
+function start(): void {
+  document.addEventListener('focusin', showAtFocus)
+  browser.runtime.onMessage.addListener((message, _sender, respond) => {
+    respond(run(message as ContentCommand))
+    return false
+  })
+  if (window === top) void greet()
+}
+
+async function greet(): Promise<void> {
+  const answer = await ask('hello', {})
+  isAllowed = answer.isAllowed
+  if (answer.offer) makeOffer(answer.offer)
+  showAtFocus()
+}
+
+function run(command: ContentCommand): boolean {
+  if (command.type === 'offer') makeOffer(command.offer)
+  if (command.type === 'note') note(command.text)
+  if (command.type === 'fill-code') {
+    const inputs = findCodeInputs(command.code)
+    if (inputs.length > 0) fillCode(inputs, command.code)
+    return inputs.length > 0
+  }
+  const input = findEmailInput()
+  if (command.type === 'fill' && input) fillEmail(input, command.email)
+  return input !== undefined
+}
+
+function note(text: string): void {
+  showBox('note', focusedInput(), [text], [])
+}
+
+/** The button, while an e-mail field has the focus. */
+function showAtFocus(): void {
+  if (!isAllowed || offer) return
+  const input = focusedInput()
+  if (input && shown?.anchor === input) return
+  shown?.close()
+  shown = undefined
+  if (!input || !isEmailInput(input)) return
+  shown = showButton(input, t('fill_new'), () => void fillNew(input))
+}
+
+async function fillNew(input: HTMLInputElement): Promise<void> {
+  closePanel()
+  shown = undefined
+  try {
+    fillEmail(input, await ask('new-address', {}))
+  } catch (error) {
+    note((error as Error).message)
+  }
+}
+
+/** Until it is used: the field for the code may come later than the code. */
+function makeOffer(next: Offer): void {
+  clearInterval(timer)
+  offer = next
+  shown = undefined
+  const end = Date.now() + OFFERED_MS
+  const follow = () => (Date.now() < end ? showOffer() : endOffer())
+  timer = setInterval(follow, FOLLOW_MS)
+  follow()
+}
+
+function endOffer(): void {
+  clearInterval(timer)
+  offer = undefined
+  shown = undefined
+  closePanel()
+}
+
+function showOffer(): void {
+  if (!offer) return
+  const { id, code, link, sender, badge } = offer
+  const inputs = code === null ? [] : findCodeInputs(code)
+  if (shown && shown.anchor === inputs[0]) return
+  const end = (request: 'used' | 'open-link') => {
+    endOffer()
+    void ask(request, { id })
+  }
+  const fill = () => {
+    if (code !== null) fillCode(inputs, code)
+    end('used')
+  }
+  const actions: Action[] = [
+    ...(inputs.length > 0 ? [{ text: t('fill_code', code ?? ''), isPrimary: true, run: fill }] : []),
+    ...(code === null
+      ? []
+      : [{ text: t('site_copy'), isPrimary: false, run: () => void copy(code, id) }]),
+    ...(link
+      ? [{ text: t('open_link', link.host), isPrimary: false, run: () => end('open-link') }]
+      : []),
+  ]
+  const title = code === null ? t('reader_link_verify') : `${t('reader_code')}: ${code}`
+  const lines = [title, senderText(sender, badge)]
+  shown = showBox('code', inputs[0], lines, actions, () => end('used'))
+}
+
+async function copy(code: string, id: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(code)
+    endOffer()
+    note(t('site_copied'))
+    void ask('used', { id })
+  } catch {
+    // Pages without TLS have no clipboard; the code is there to read.
+    note(t('inbox_code_marked', code))
+  }
+}
+
+// It is injected again where it may run already. An element of the page with this id is not an own property.
+const RUNNING = 'mayflyIsRunning'
+if (!Object.hasOwn(globalThis, RUNNING)) {
+  Object.defineProperty(globalThis, RUNNING, { value: true })
+  start()
+}

@@ -1,0 +1,145 @@
+import type { Link, Message } from '../../js/src/api.ts'
+import { senderBadge } from '../../../src/shared/sender-display.ts'
+import { ApiError, checkMail, readMail } from './api.ts'
+import { browser } from './browser.ts'
+import type { Offer } from './messages.ts'
+import { sendToPage, tabsOf } from './sites.ts'
+import { type Address, changeData, type Found, readData } from './store.ts'
+import {
+  afterPoll,
+  dueWatches,
+  nextAlarm,
+  type Outcome,
+  startWatch,
+  type Watch,
+  waitSeconds,
+} from './watch.ts'
+
+/** Addresses with a request under way. They end with the script, as the requests do. */
+const polling = new Set<string>()
+
+export async function watchAddress(address: string): Promise<void> {
+  await changeData((data) => {
+    const others = data.watches.filter((one) => one.address !== address)
+    data.watches = [...others, startWatch(address, Date.now())]
+  })
+  await pollDue()
+}
+
+/** Asks for the mail of all addresses that are due, and for an alarm for the others. */
+export async function pollDue(): Promise<void> {
+  const { addresses, watches } = await readData()
+  const now = Date.now()
+  const alarm = nextAlarm(watches, now)
+  if (alarm === undefined) await browser.alarms.clear('poll')
+  else await browser.alarms.create('poll', { when: alarm })
+  for (const watch of dueWatches(watches, now)) {
+    const address = addresses.find(({ id }) => id === watch.address)
+    if (address) void pollWatch(address, watch)
+    else await endWatch(watch.address)
+  }
+}
+
+async function pollWatch(address: Address, watch: Watch): Promise<void> {
+  const outcome = await poll(address, waitSeconds(watch, Date.now()))
+  if (!outcome) return
+  await changeData((data) => {
+    data.watches = data.watches.flatMap((one) => {
+      if (one.address !== watch.address) return [one]
+      return afterPoll(one, outcome, Date.now()) ?? []
+    })
+  })
+  await pollDue()
+}
+
+/** Asks once for mail of addresses that nobody waits for, as when the popup is opened. */
+export async function refresh(): Promise<void> {
+  const { addresses } = await readData()
+  const live = addresses.filter(({ expiresAt }) => expiresAt > Date.now())
+  await Promise.all(live.map((address) => poll(address, 0)))
+}
+
+async function poll(address: Address, wait: number): Promise<Outcome | undefined> {
+  if (polling.has(address.id)) return undefined
+  polling.add(address.id)
+  try {
+    const list = await checkMail(address, wait)
+    const found = await findNewest(address, list.messages)
+    await changeData(({ addresses }) => {
+      const stored = addresses.find(({ id }) => id === address.id)
+      if (!stored) return
+      stored.lastId = list.messages[0]?.id ?? stored.lastId
+      stored.expiresAt = Date.parse(list.expires_at_iso)
+      if (found) stored.latest = found
+    })
+    if (found) await offerInPages(address, found)
+    return { isNew: list.messages.length > 0, hasWaited: list.timed_out === true }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.code === 'session_expired' || error.code === 'invalid_token') {
+      await expire(address.id)
+      return undefined
+    }
+    return { failed: true, retryAfterMs: error.retryAfterMs }
+  } finally {
+    polling.delete(address.id)
+  }
+}
+
+/** A mailbox may get more than it needs; only the newest messages are read. */
+const MOST_READ = 5
+
+/** The newest message with a code or a link. Reading it also has it parsed. */
+async function findNewest(address: Address, messages: { id: number }[]): Promise<Found | undefined> {
+  for (const { id } of messages.slice(0, MOST_READ)) {
+    const found = findIn(await readMail(address, id))
+    if (found.code !== null || found.link) return found
+  }
+  return undefined
+}
+
+function findIn({ id, code, links, auth, sender_email }: Message): Found {
+  const { domain, badge } = senderBadge(sender_email, auth?.dmarc ?? 'none')
+  const isConfirmation = ({ kind, url }: Link) =>
+    /^(verify|sign_in)$/.test(kind) && /^https?:/.test(url)
+  const link = badge === 'forged' ? undefined : links.find(isConfirmation)
+  return {
+    id,
+    code,
+    link: link ? { url: link.url, host: link.host } : null,
+    ...{ sender: domain, badge, at: Date.now(), isUsed: false },
+  }
+}
+
+export function offerOf(address: Address, found: Found): Offer {
+  const { code, link, sender, badge } = found
+  return { id: address.id, code, link: link && { host: link.host }, sender, badge }
+}
+
+async function offerInPages(address: Address, found: Found): Promise<void> {
+  await showBadge('1')
+  const offer = offerOf(address, found)
+  for (const tab of await tabsOf(address.site)) {
+    // The page may have been left meanwhile; the popup has it too.
+    await sendToPage(tab, { type: 'offer', offer }).catch(() => undefined)
+  }
+}
+
+export async function showBadge(text: string): Promise<void> {
+  await browser.action.setBadgeBackgroundColor({ color: '#0b6b63' })
+  await browser.action.setBadgeText({ text })
+}
+
+async function expire(id: string): Promise<void> {
+  await changeData(({ addresses }) => {
+    const address = addresses.find((one) => one.id === id)
+    if (address) address.expiresAt = Math.min(address.expiresAt, Date.now())
+  })
+  await endWatch(id)
+}
+
+export async function endWatch(address: string): Promise<void> {
+  await changeData((data) => {
+    data.watches = data.watches.filter((one) => one.address !== address)
+  })
+}

@@ -1,0 +1,144 @@
+import { ask, type AddressView } from '../messages.ts'
+import type { Attempt } from '../status.tsx'
+import { formatDuration, senderText, t } from '../texts.ts'
+
+interface Props {
+  address: AddressView
+  tabId: number | undefined
+  site: string | undefined
+  attempt: Attempt
+}
+
+/** An address with what arrived there and what can be done with it. */
+export function AddressBlock({ address, tabId, site, attempt }: Props) {
+  const { id, email, offer } = address
+  const isExpired = !address.isPermanent && address.expiresAt <= Date.now()
+  const act = (type: 'extend' | 'delete' | 'open') =>
+    attempt(async () => {
+      await ask(type, { id })
+      return type === 'delete' ? t('address_deleted', email) : undefined
+    })
+  return (
+    <div class="address" data-email={email}>
+      <p class="email">
+        <bdi>{email}</bdi>
+        <Button action="copy" label={email} run={() => copy(email, attempt)}>
+          {t('site_copy')}
+        </Button>
+      </p>
+      <p class="muted">
+        {[address.site, timeLeft(address, isExpired)].filter(Boolean).join(' – ')}
+      </p>
+      {isExpired && <p class="error">{t('error_expired')}</p>}
+      {offer && !isExpired && (
+        <Found
+          offer={offer}
+          // The page of another site must not get it.
+          tabId={address.site === site ? tabId : undefined}
+          attempt={attempt}
+        />
+      )}
+      <p class="row">
+        {!address.isPermanent && (
+          <Button action="extend" label={email} run={() => act('extend')}>
+            {t(isExpired ? 'address_restore' : 'address_extend')}
+          </Button>
+        )}
+        {!isExpired && (
+          <Button action="open" label={email} run={() => act('open')}>
+            {t('own_address_open')}
+          </Button>
+        )}
+        <Button action="delete" label={email} run={() => act('delete')}>
+          {t('site_delete')}
+        </Button>
+      </p>
+    </div>
+  )
+}
+
+interface FoundProps {
+  offer: NonNullable<AddressView['offer']>
+  tabId: number | undefined
+  attempt: Attempt
+}
+
+function Found({ offer, tabId, attempt }: FoundProps) {
+  const { id, code, link } = offer
+  const fill = () =>
+    attempt(async () => {
+      const isFilled = tabId !== undefined && (await ask('fill-code', { tabId, id }))
+      return isFilled ? t('filled', code ?? '') : t('error_no_code_field')
+    })
+  const open = () =>
+    attempt(async () => {
+      await ask('open-link', { id })
+      return undefined
+    })
+  return (
+    <div class="found">
+      {code !== null && (
+        <p class="code">
+          {t('reader_code')}: <strong>{code}</strong>
+        </p>
+      )}
+      <p class={offer.badge === 'forged' ? 'error' : 'muted'}>
+        {senderText(offer.sender, offer.badge)}
+      </p>
+      <p class="row">
+        {code !== null && tabId !== undefined && (
+          <Button action="fill-code" isPrimary={true} run={fill}>
+            {t('fill_code', code)}
+          </Button>
+        )}
+        {code !== null && (
+          <Button action="copy-code" run={() => copy(code, attempt, id)}>
+            {t('inbox_code', code)}
+          </Button>
+        )}
+        {link && (
+          <Button action="open-link" run={open}>
+            {t('open_link', link.host)}
+          </Button>
+        )}
+      </p>
+    </div>
+  )
+}
+
+interface ButtonProps {
+  action: string
+  /** Which of the addresses, for those who do not see it. */
+  label?: string
+  isPrimary?: boolean
+  run(): unknown
+  children: string
+}
+
+function Button({ action, label, isPrimary = false, run, children }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      class={isPrimary ? 'primary' : ''}
+      data-action={action}
+      aria-label={label ? `${children}: ${label}` : undefined}
+      onClick={() => void run()}
+    >
+      {children}
+    </button>
+  )
+}
+
+function copy(text: string, attempt: Attempt, usedId?: string): Promise<boolean> {
+  return attempt(async () => {
+    await navigator.clipboard.writeText(text)
+    if (usedId) await ask('used', { id: usedId })
+    return t('site_copied')
+  })
+}
+
+function timeLeft({ isPermanent, expiresAt }: AddressView, isExpired: boolean): string {
+  if (isPermanent) return t('address_permanent')
+  if (isExpired) return t('address_state_expired')
+  return t('address_left', formatDuration(expiresAt - Date.now()))
+}

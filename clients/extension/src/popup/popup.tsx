@@ -1,0 +1,113 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { browser } from '../browser.ts'
+import { ask, type PopupState } from '../messages.ts'
+import { patternOf } from '../sites.ts'
+import { setLanguage, useStatus } from '../status.tsx'
+import { t } from '../texts.ts'
+import { AddressBlock } from './address.tsx'
+import { NewAddress } from './new-address.tsx'
+
+/** Where the popup was opened. The parameter opens it for another tab, in a tab of its own. */
+async function currentTab() {
+  const named = new URLSearchParams(location.search).get('tab')
+  if (named) return browser.tabs.get(Number(named))
+  const [tab] = await browser.tabs.query({ active: true, currentWindow: true })
+  return tab
+}
+
+function Popup() {
+  const [tab, setTab] = useState<{ id?: number; url?: string }>()
+  const [state, setState] = useState<PopupState>()
+  const { line, attempt } = useStatus()
+  useEffect(() => {
+    const load = async () => {
+      const current = (await currentTab()) ?? {}
+      setTab(current)
+      const show = () => ask('state', { tabId: current.id }).then(setState)
+      browser.storage.onChanged.addListener(() => void show())
+      await show()
+      await ask('refresh', { tabId: current.id })
+      return undefined
+    }
+    void attempt(load)
+  }, [])
+  if (!state) return <p>{t('site_loading')}</p>
+  if (state.servers.length === 0) return <Setup />
+  const { site, addresses } = state
+  const here = addresses.filter((one) => site !== undefined && one.site === site)
+  const others = addresses.filter((one) => !here.includes(one))
+  const [first, ...former] = here
+  const block = (one: (typeof addresses)[number]) => (
+    <AddressBlock key={one.id} address={one} tabId={tab?.id} site={site} attempt={attempt} />
+  )
+  return (
+    <>
+      <section id="site" aria-labelledby="site-title">
+        <h1 id="site-title">{site ?? 'Mayfly'}</h1>
+        {first ? block(first) : <p>{t('none_here')}</p>}
+        <NewAddress key={site} servers={state.servers} tabId={tab?.id} attempt={attempt} />
+        {site && tab?.url && <Always url={tab.url} isAllowed={state.isAllowed} />}
+      </section>
+      {line}
+      {former.length + others.length > 0 && (
+        <section id="all" aria-labelledby="all-title">
+          <h2 id="all-title">{t('inbox_all')}</h2>
+          <ul>
+            {[...former, ...others].map((one) => (
+              <li key={one.id}>{block(one)}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <footer>
+        <button type="button" onClick={() => void browser.runtime.openOptionsPage()}>
+          {t('inbox_settings')}
+        </button>
+      </footer>
+    </>
+  )
+}
+
+function Setup() {
+  return (
+    <section>
+      <h1>Mayfly</h1>
+      <p>{t('error_no_servers')}</p>
+      <button
+        id="setup"
+        class="primary"
+        type="button"
+        onClick={() => void browser.runtime.openOptionsPage()}
+      >
+        {t('add_server')}
+      </button>
+    </section>
+  )
+}
+
+/** The browser asks for the permission, and may close the popup; the background script hears of it. */
+function Always({ url, isAllowed }: { url: string; isAllowed: boolean }) {
+  const origins = [patternOf(url)]
+  const change = (isOn: boolean) =>
+    isOn ? browser.permissions.request({ origins }) : browser.permissions.remove({ origins })
+  const [isOn, setIsOn] = useState(isAllowed)
+  return (
+    <label class="check">
+      <input
+        id="always"
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => {
+          const wanted = currentTarget.checked
+          void change(wanted).then((isDone) => setIsOn(isDone ? wanted : !wanted))
+        }}
+      />
+      {t('always')}
+    </label>
+  )
+}
+
+setLanguage()
+const app = document.getElementById('app')
+if (app) render(<Popup />, app)

@@ -1,0 +1,53 @@
+import { browser, type Tab } from './browser.ts'
+import { readData } from './store.ts'
+
+/** The host name that an address is for; undefined where there are no forms to fill, as in pages of the browser. */
+export function siteOf(url: string | undefined): string | undefined {
+  if (!url || !URL.canParse(url)) return undefined
+  const { protocol, hostname } = new URL(url)
+  return /^https?:$/.test(protocol) ? hostname.replace(/^www\./, '') : undefined
+}
+
+/** The pattern that asks for access to a page or a server. Firefox knows no ports in patterns. */
+export function patternOf(url: string): string {
+  const { protocol, hostname } = new URL(url)
+  return `${protocol}//${hostname}/*`
+}
+
+/** The patterns of allowed sites: access that was granted, except to the servers. */
+export async function allowedSites(): Promise<string[]> {
+  const { origins = [] } = await browser.permissions.getAll()
+  const { servers } = await readData()
+  const ofServers = new Set(servers.map(({ url }) => patternOf(url)))
+  return origins.filter((origin) => !ofServers.has(origin))
+}
+
+const SCRIPT = 'content.js'
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Runs the content script in every allowed site from now on, and in no other. */
+export function registerSites(): void {
+  const register = async () => {
+    const matches = await allowedSites()
+    const registered = await browser.scripting.getRegisteredContentScripts()
+    if (registered.length > 0) await browser.scripting.unregisterContentScripts()
+    if (matches.length === 0) return
+    const script = { id: 'sites', matches, js: [SCRIPT], runAt: 'document_idle' } as const
+    await browser.scripting.registerContentScripts([script])
+  }
+  last = last.then(register, register)
+}
+
+/** Runs the content script in a frame where it may not run yet, and sends it a message. It rejects where we may not. */
+export async function sendToPage(tabId: number, message: object, frameId = 0): Promise<unknown> {
+  const target = { tabId, frameIds: [frameId] }
+  await browser.scripting.executeScript({ target, files: [SCRIPT] })
+  return browser.tabs.sendMessage(tabId, message, { frameId })
+}
+
+/** Open pages of a site that we may reach: only those have a URL for us. */
+export async function tabsOf(site: string): Promise<number[]> {
+  const tabs: Tab[] = await browser.tabs.query({})
+  return tabs.flatMap(({ id, url }) => (id !== undefined && siteOf(url) === site ? [id] : []))
+}
