@@ -1,4 +1,12 @@
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Browser, manifest } from '../clients/extension/manifest.ts'
@@ -115,9 +123,7 @@ function browserMessage(text: string, model: string): BrowserMessage {
   if (names.length === 0) return { message: text }
   return {
     message: text.replace(/\{(\w+)\}/g, '$$$1$$'),
-    placeholders: Object.fromEntries(
-      names.map((name, at) => [name, { content: `$${at + 1}` }]),
-    ),
+    placeholders: Object.fromEntries(names.map((name, at) => [name, { content: `$${at + 1}` }])),
   }
 }
 

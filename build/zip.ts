@@ -17,7 +17,11 @@ export function zip(files: readonly (readonly [name: string, content: Buffer])[]
     const path = Buffer.from(name)
     const data = deflateRawSync(content, { level: 9 })
     const sizes = [crc32(content), data.length, content.length]
-    const common = [...u16(VERSION, FLAGS, DEFLATED, 0, DATE), ...u32(...sizes), ...u16(path.length, 0)]
+    const common = [
+      ...u16(VERSION, FLAGS, DEFLATED, 0, DATE),
+      ...u32(...sizes),
+      ...u16(path.length, 0),
+    ]
     const entry = Buffer.concat([Buffer.from([...u32(0x04034b50), ...common]), path, data])
     const attributes = [...u16(0, 0, 0), ...u32(0, offset)]
     central.push(Buffer.from([...u32(0x02014b50), ...u16(VERSION), ...common, ...attributes]), path)

@@ -2,6 +2,7 @@
 export const SHARED_TEXTS = [
   'address_choose',
   'address_created',
+  'address_delete_title',
   'address_deleted',
   'address_extend',
   'address_form_domain',
@@ -25,10 +26,10 @@ export const SHARED_TEXTS = [
   'reader_link_verify',
   'reader_proven',
   'reader_unproven',
+  'site_cancel',
   'site_close',
   'site_copied',
   'site_copy',
   'site_delete',
-  'site_loading',
   'site_server_error',
 ] as const

@@ -53,16 +53,20 @@ function serversFor({ servers, addresses }: Data, site: string | undefined): str
   return last ? [last, ...urls.filter((url) => url !== last)] : urls
 }
 
-/** From the context menu or the keyboard: fills the field that has the focus, else the first e-mail field. */
-export async function fillPage({ id, url }: Tab, frameId = 0): Promise<void> {
+/** From the context menu (then it is about the field that has the focus, whatever it is) or the keyboard. */
+export async function fillPage(
+  { id, url }: Tab,
+  { frameId = 0, isHere = false }: { frameId?: number | undefined; isHere?: boolean } = {},
+): Promise<void> {
   const site = siteOf(url)
   if (id === undefined || !site) return showBadge('!')
   const { servers } = await readData()
   if (servers.length === 0) return browser.runtime.openOptionsPage()
   try {
-    if (!(await sendToPage(id, { type: 'find' }, frameId))) throw new Error(t('error_no_field'))
+    const isThere = await sendToPage(id, { type: 'find', isHere }, frameId)
+    if (isThere !== true) throw new Error(t('error_no_field'))
     const { email } = await createAddress(site)
-    await sendToPage(id, { type: 'fill', email }, frameId)
+    await sendToPage(id, { type: 'fill', email, isHere }, frameId)
   } catch (error) {
     const text = sentenceOf(error)
     await sendToPage(id, { type: 'note', text }).catch(() => showBadge('!'))

@@ -15,9 +15,9 @@ import {
 } from './actions.ts'
 import { listDomains } from './api.ts'
 import { browser, type Sender } from './browser.ts'
-import { offerOf, pollDue, refresh, watchAddress } from './mail.ts'
+import { offerOf, pollDue, refresh, showBadge, watchAddress } from './mail.ts'
 import type { ContentRequests, PageRequests } from './messages.ts'
-import { patternOf, registerSites, sendToPage, siteOf } from './sites.ts'
+import { greetPages, patternOf, registerSites, sendToPage, siteOf } from './sites.ts'
 import { protectStorage, readData } from './store.ts'
 import { t } from './texts.ts'
 
@@ -32,14 +32,17 @@ browser.runtime.onInstalled.addListener(() => {
   registerSites()
 })
 browser.runtime.onStartup.addListener(registerSites)
-browser.permissions.onAdded.addListener(registerSites)
+browser.permissions.onAdded.addListener(({ origins = [] }) => {
+  registerSites()
+  void greetPages(origins)
+})
 browser.permissions.onRemoved.addListener(registerSites)
 browser.storage.onChanged.addListener((changes) => {
   if ('servers' in changes) registerSites()
 })
 browser.alarms.onAlarm.addListener(() => void pollDue())
 browser.contextMenus.onClicked.addListener(({ frameId }, tab) => {
-  if (tab) void fillPage(tab, frameId)
+  if (tab) void fillPage(tab, { frameId, isHere: true })
 })
 browser.commands.onCommand.addListener((_command, tab) => {
   if (tab) void fillPage(tab)
@@ -55,7 +58,10 @@ browser.runtime.onMessage.addListener((message, sender, respond) => {
 /** Offered again in the next page of a form that has several. */
 const OFFERED_AGAIN = 10 * 60_000
 
-type Handlers<Requests extends Record<string, { request: object; answer: unknown }>, Where> = {
+type Handlers<
+  Requests extends { [Type in keyof Requests]: { request: object; answer: unknown } },
+  Where,
+> = {
   [Type in keyof Requests]: (
     request: Requests[Type]['request'],
     where: Where,
@@ -102,9 +108,14 @@ const pageHandlers: Handlers<PageRequests, undefined> = {
   async refresh({ tabId }) {
     const { site, addresses } = await popupState(tabId)
     const here = addresses.find((one) => one.site === site && one.expiresAt > Date.now())
-    // Who looks at it waits for mail.
-    if (here) void watchAddress(here.id)
-    return done(refresh())
+    await showBadge('')
+    try {
+      await refresh()
+    } finally {
+      // Who looks at it waits for mail. Not awaited: so does the request.
+      if (here) void watchAddress(here.id)
+    }
+    return null
   },
   async create({ tabId, ...choice }) {
     const { site = '' } = await popupState(tabId)

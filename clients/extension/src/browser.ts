@@ -58,7 +58,7 @@ interface WebExtension {
     getAll(): Promise<Partial<Origins>>
     request(origins: Origins): Promise<boolean>
     remove(origins: Origins): Promise<boolean>
-    onAdded: Event<() => void>
+    onAdded: Event<(added: Partial<Origins>) => void>
     onRemoved: Event<() => void>
   }
   runtime: {

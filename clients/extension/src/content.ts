@@ -23,6 +23,8 @@ const OFFERED_MS = 10 * 60_000
 
 function start(): void {
   document.addEventListener('focusin', showAtFocus)
+  // The next element has the focus only later, if any.
+  document.addEventListener('focusout', () => setTimeout(showAtFocus))
   browser.runtime.onMessage.addListener((message, _sender, respond) => {
     respond(run(message as ContentCommand))
     return false
@@ -38,6 +40,7 @@ async function greet(): Promise<void> {
 }
 
 function run(command: ContentCommand): boolean {
+  if (command.type === 'hello') void greet()
   if (command.type === 'offer') makeOffer(command.offer)
   if (command.type === 'note') note(command.text)
   if (command.type === 'fill-code') {
@@ -45,8 +48,10 @@ function run(command: ContentCommand): boolean {
     if (inputs.length > 0) fillCode(inputs, command.code)
     return inputs.length > 0
   }
-  const input = findEmailInput()
-  if (command.type === 'fill' && input) fillEmail(input, command.email)
+  if (command.type === 'find') return findEmailInput(command.isHere) !== undefined
+  if (command.type !== 'fill') return true
+  const input = findEmailInput(command.isHere)
+  if (input) fillEmail(input, command.email)
   return input !== undefined
 }
 
@@ -54,14 +59,14 @@ function note(text: string): void {
   showBox('note', focusedInput(), [text], [])
 }
 
-/** The button, while an e-mail field has the focus. */
+/** The button, while an empty e-mail field has the focus. */
 function showAtFocus(): void {
   if (!isAllowed || offer) return
   const input = focusedInput()
   if (input && shown?.anchor === input) return
   shown?.close()
   shown = undefined
-  if (!input || !isEmailInput(input)) return
+  if (input?.value !== '' || !isEmailInput(input)) return
   shown = showButton(input, t('fill_new'), () => void fillNew(input))
 }
 
@@ -107,7 +112,9 @@ function showOffer(): void {
     end('used')
   }
   const actions: Action[] = [
-    ...(inputs.length > 0 ? [{ text: t('fill_code', code ?? ''), isPrimary: true, run: fill }] : []),
+    ...(inputs.length > 0
+      ? [{ text: t('fill_code', code ?? ''), isPrimary: true, run: fill }]
+      : []),
     ...(code === null
       ? []
       : [{ text: t('site_copy'), isPrimary: false, run: () => void copy(code, id) }]),

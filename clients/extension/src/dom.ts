@@ -54,10 +54,10 @@ export function isEmailInput(input: HTMLInputElement): boolean {
   return isEmailField(factsOf(input))
 }
 
-/** The focused field, because the person asked for it there; else the first that is for an e-mail address. */
-export function findEmailInput(): HTMLInputElement | undefined {
+/** The focused field if the person asked for it there, or if it is for an e-mail address; else the first that is. */
+export function findEmailInput(isHere = false): HTMLInputElement | undefined {
   const focused = focusedInput()
-  if (focused && /^(email|text|search)$/.test(focused.type)) return focused
+  if (focused && (isHere || isEmailInput(focused))) return focused
   return inputsIn(document).find(isEmailInput)
 }
 
@@ -94,8 +94,6 @@ export function fillCode(inputs: HTMLInputElement[], code: string): void {
 function setValue(input: HTMLInputElement, value: string): void {
   input.value = value
   const options = { bubbles: true, composed: true }
-  input.dispatchEvent(
-    new InputEvent('input', { ...options, data: value, inputType: 'insertText' }),
-  )
+  input.dispatchEvent(new InputEvent('input', { ...options, data: value, inputType: 'insertText' }))
   input.dispatchEvent(new Event('change', options))
 }

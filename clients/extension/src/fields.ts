@@ -47,7 +47,7 @@ export function codeFields(fields: readonly FieldFacts[]): number[] {
   const runs = boxRuns(fields, candidates)
   // In some pages only the first of the boxes is named, and it takes a whole code that is pasted.
   const run = named < 0 ? runs[0] : runs.find((one) => one.includes(named) || one[0] === named + 1)
-  if (run) return named === (run[0] ?? 0) - 1 ? [named, ...run] : run
+  if (run) return named >= 0 && !run.includes(named) ? [named, ...run] : run
   if (named >= 0) return [named]
   const plain = fields.findIndex((field, at) => {
     const words = asWords(field.words)

@@ -1,5 +1,5 @@
-import type { Link, Message } from '../../js/src/api.ts'
 import { senderBadge } from '../../../src/shared/sender-display.ts'
+import type { Link, Message } from '../../js/src/api.ts'
 import { ApiError, checkMail, readMail } from './api.ts'
 import { browser } from './browser.ts'
 import type { Offer } from './messages.ts'
@@ -52,11 +52,14 @@ async function pollWatch(address: Address, watch: Watch): Promise<void> {
   await pollDue()
 }
 
-/** Asks once for mail of addresses that nobody waits for, as when the popup is opened. */
+/** Asks once for the mail of all addresses, as when the popup is opened. Throws if a server is away. */
 export async function refresh(): Promise<void> {
   const { addresses } = await readData()
   const live = addresses.filter(({ expiresAt }) => expiresAt > Date.now())
-  await Promise.all(live.map((address) => poll(address, 0)))
+  const outcomes = await Promise.all(live.map((address) => poll(address, 0)))
+  for (const outcome of outcomes) {
+    if (outcome && 'failed' in outcome) throw new Error(outcome.reason)
+  }
 }
 
 async function poll(address: Address, wait: number): Promise<Outcome | undefined> {
@@ -80,7 +83,7 @@ async function poll(address: Address, wait: number): Promise<Outcome | undefined
       await expire(address.id)
       return undefined
     }
-    return { failed: true, retryAfterMs: error.retryAfterMs }
+    return { failed: true, retryAfterMs: error.retryAfterMs, reason: error.message }
   } finally {
     polling.delete(address.id)
   }
@@ -90,7 +93,10 @@ async function poll(address: Address, wait: number): Promise<Outcome | undefined
 const MOST_READ = 5
 
 /** The newest message with a code or a link. Reading it also has it parsed. */
-async function findNewest(address: Address, messages: { id: number }[]): Promise<Found | undefined> {
+async function findNewest(
+  address: Address,
+  messages: { id: number }[],
+): Promise<Found | undefined> {
   for (const { id } of messages.slice(0, MOST_READ)) {
     const found = findIn(await readMail(address, id))
     if (found.code !== null || found.link) return found

@@ -63,8 +63,9 @@ export interface PageRequests {
 
 /** Messages to a content script, with their answers. */
 export type ContentCommand =
-  | { type: 'find' }
-  | { type: 'fill'; email: string }
+  | { type: 'hello' }
+  | { type: 'find'; isHere?: boolean }
+  | { type: 'fill'; email: string; isHere?: boolean }
   | { type: 'offer'; offer: Offer }
   | { type: 'fill-code'; code: string }
   | { type: 'note'; text: string }

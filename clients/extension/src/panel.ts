@@ -139,23 +139,24 @@ function openPanel(
 /** A page could cover the button, make it transparent or move it under the pointer, so that people click it without knowing. */
 function watchSight(host: HTMLElement) {
   let clearSince: number | undefined
-  let isVisible = true
+  // Until the observer has looked.
+  let isVisible = false
   let place = ''
   const look = () => {
     const { left, top, width, height } = host.getBoundingClientRect()
     const before = place
     place = `${Math.round(left)} ${Math.round(top)}`
-    if (place !== before) clearSince = undefined
     const root = host.getRootNode() as Document | ShadowRoot
     const isOnTop = root.elementFromPoint(left + width / 2, top + height / 2) === host
-    const isClear = isOnTop && isVisible && host.checkVisibility({ opacityProperty: true })
-    clearSince = isClear ? (clearSince ?? performance.now()) : undefined
+    const isClear = isVisible && isOnTop && isAsMade(host) && !isCovered(host)
+    clearSince = isClear && place === before ? (clearSince ?? performance.now()) : undefined
   }
   const timer = setInterval(look, 100)
   // Chromium also sees what lets clicks through, filters and transparency; Firefox leaves isVisible undefined.
   const options = { trackVisibility: true, delay: 100, threshold: 1 }
   const observer = new IntersectionObserver((entries) => {
-    isVisible = (entries.at(-1) as { isVisible?: boolean } | undefined)?.isVisible !== false
+    const entry = entries.at(-1) as { isVisible?: boolean } | undefined
+    isVisible = entry !== undefined && entry.isVisible !== false
     look()
   }, options)
   observer.observe(host)
@@ -171,6 +172,21 @@ function watchSight(host: HTMLElement) {
   }
 }
 
+/** In the top layer, with our styles: those of the page cannot override them, but it can set others. */
+function isAsMade(host: HTMLElement): boolean {
+  return host.matches(':popover-open') && host.style.cssText === styles.get(host)?.text
+}
+
+/** By what the page put into the top layer later, which may let clicks through. */
+function isCovered(host: HTMLElement): boolean {
+  const box = host.getBoundingClientRect()
+  return [...document.querySelectorAll(':popover-open, :modal, :fullscreen')].some((other) => {
+    if (other === host || other.contains(host)) return false
+    const { left, right, top, bottom } = other.getBoundingClientRect()
+    return left < box.right && right > box.left && top < box.bottom && bottom > box.top
+  })
+}
+
 const SETTLED_MS = 500
 const GAP = 6
 
@@ -184,15 +200,25 @@ function placeInside(host: HTMLElement, anchor: HTMLElement | undefined): void {
 
 function placeBelow(host: HTMLElement, anchor: HTMLElement | undefined): void {
   const { offsetWidth: width, offsetHeight: height } = host
-  if (!anchor) return moveTo(host, innerWidth - width - GAP, GAP)
+  if (!anchor) {
+    moveTo(host, innerWidth - width - GAP, GAP)
+    return
+  }
   const { left, bottom, top } = anchor.getBoundingClientRect()
   const isBelow = bottom + GAP + height <= innerHeight
   const x = Math.max(GAP, Math.min(left, innerWidth - width - GAP))
   moveTo(host, x, isBelow ? bottom + GAP : Math.max(GAP, top - height - GAP))
 }
 
+/** The styles that we gave to each host: as written, and as the browser writes them. */
+const styles = new WeakMap<HTMLElement, { written: string; text: string }>()
+
 function moveTo(host: HTMLElement, x: number, y: number): void {
-  host.style.setProperty('inset', `${y}px auto auto ${x}px`, 'important')
+  const inset = `${Math.round(y)}px auto auto ${Math.round(x)}px`
+  const written = `${HOST} inset: ${inset} !important;`
+  if (styles.get(host)?.written === written) return
+  host.style.cssText = written
+  styles.set(host, { written, text: host.style.cssText })
 }
 
 function create<Name extends keyof HTMLElementTagNameMap>(name: Name, style: string) {

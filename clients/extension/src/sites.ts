@@ -1,4 +1,4 @@
-import { browser, type Tab } from './browser.ts'
+import { browser } from './browser.ts'
 import { readData } from './store.ts'
 
 /** The host name that an address is for; undefined where there are no forms to fill, as in pages of the browser. */
@@ -33,8 +33,9 @@ export function registerSites(): void {
     const registered = await browser.scripting.getRegisteredContentScripts()
     if (registered.length > 0) await browser.scripting.unregisterContentScripts()
     if (matches.length === 0) return
-    const script = { id: 'sites', matches, js: [SCRIPT], runAt: 'document_idle' } as const
-    await browser.scripting.registerContentScripts([script])
+    await browser.scripting.registerContentScripts([
+      { id: 'sites', matches, js: [SCRIPT], runAt: 'document_idle' },
+    ])
   }
   last = last.then(register, register)
 }
@@ -46,8 +47,18 @@ export async function sendToPage(tabId: number, message: object, frameId = 0): P
   return browser.tabs.sendMessage(tabId, message, { frameId })
 }
 
+/** Shows the button in the open pages of sites that were just allowed. */
+export async function greetPages(origins: string[]): Promise<void> {
+  const sites = await allowedSites()
+  for (const { id, url } of await browser.tabs.query({})) {
+    const pattern = siteOf(url) && url ? patternOf(url) : ''
+    if (id === undefined || !origins.includes(pattern) || !sites.includes(pattern)) continue
+    await sendToPage(id, { type: 'hello' }).catch(() => undefined)
+  }
+}
+
 /** Open pages of a site that we may reach: only those have a URL for us. */
 export async function tabsOf(site: string): Promise<number[]> {
-  const tabs: Tab[] = await browser.tabs.query({})
+  const tabs = await browser.tabs.query({})
   return tabs.flatMap(({ id, url }) => (id !== undefined && siteOf(url) === site ? [id] : []))
 }

@@ -58,11 +58,14 @@ let last: Promise<unknown> = Promise.resolve()
 export function changeData<Result>(change: (data: Data) => Result): Promise<Result> {
   const next = last.then(async () => {
     const data = await readData()
-    const before = JSON.stringify(data.watches)
+    const before = structuredClone(data)
     const result = change(data)
-    const { servers, addresses, watches } = data
-    await browser.storage.local.set({ servers, addresses })
-    if (JSON.stringify(watches) !== before) await browser.storage.session.set({ watches })
+    for (const name of ['servers', 'addresses', 'watches'] as const) {
+      // Firefox reports every value that is set as a change.
+      if (JSON.stringify(data[name]) === JSON.stringify(before[name])) continue
+      const area = name === 'watches' ? browser.storage.session : browser.storage.local
+      await area.set({ [name]: data[name] })
+    }
     return result
   })
   last = next.catch(() => undefined)

@@ -19,7 +19,7 @@ export interface Watch {
 /** What a request brought. The server says if it waited as long as it was asked to. */
 export type Outcome =
   | { isNew: boolean; hasWaited: boolean }
-  | { failed: true; retryAfterMs?: number | undefined }
+  | { failed: true; retryAfterMs?: number | undefined; reason?: string }
 
 export function startWatch(address: string, now: number): Watch {
   return { address, since: now, nextAt: now, failures: 0 }

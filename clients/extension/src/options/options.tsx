@@ -53,50 +53,12 @@ function Options() {
     setFormer(server.url)
     document.getElementById('url')?.focus()
   }
-  const set = (name: keyof typeof EMPTY) => (event: { currentTarget: HTMLInputElement }) =>
-    setTyped({ ...typed, [name]: event.currentTarget.value })
   return (
     <>
       <h1>Mayfly – {t('inbox_settings')}</h1>
       <form id="server-form" onSubmit={(event) => void save(event)}>
         <h2>{t(former === undefined ? 'add_server' : 'server')}</h2>
-        <label>
-          {t('server_url')}
-          <input
-            id="url"
-            inputmode="url"
-            placeholder="https://mail.example.com"
-            required={true}
-            value={typed.url}
-            onInput={set('url')}
-          />
-        </label>
-        <label>
-          {t('server_key')}
-          <input
-            id="key"
-            type="password"
-            autocomplete="off"
-            aria-describedby="key-hint"
-            value={typed.key}
-            onInput={set('key')}
-          />
-        </label>
-        <p id="key-hint" class="muted">
-          {t('server_key_hint')}
-        </p>
-        <label>
-          {t('server_domain')}
-          <input
-            id="domain"
-            aria-describedby="domain-hint"
-            value={typed.domain}
-            onInput={set('domain')}
-          />
-        </label>
-        <p id="domain-hint" class="muted">
-          {t('server_domain_hint')}
-        </p>
+        <Fields typed={typed} setTyped={setTyped} />
         <button class="primary" type="submit">
           {t('address_settings_save')}
         </button>
@@ -104,6 +66,47 @@ function Options() {
       </form>
       <Servers servers={servers} edit={edit} act={act} />
       <Sites sites={sites} />
+    </>
+  )
+}
+
+interface FieldsProps {
+  typed: typeof EMPTY
+  setTyped(typed: typeof EMPTY): void
+}
+
+function Fields({ typed, setTyped }: FieldsProps) {
+  const field = (name: keyof typeof EMPTY) => ({
+    id: name,
+    value: typed[name],
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
+      setTyped({ ...typed, [name]: currentTarget.value }),
+  })
+  return (
+    <>
+      <label>
+        {t('server_url')}
+        <input
+          {...field('url')}
+          inputmode="url"
+          placeholder="https://mail.example.com"
+          required={true}
+        />
+      </label>
+      <label>
+        {t('server_key')}
+        <input {...field('key')} type="password" autocomplete="off" aria-describedby="key-hint" />
+      </label>
+      <p id="key-hint" class="muted">
+        {t('server_key_hint')}
+      </p>
+      <label>
+        {t('server_domain')}
+        <input {...field('domain')} aria-describedby="domain-hint" />
+      </label>
+      <p id="domain-hint" class="muted">
+        {t('server_domain_hint')}
+      </p>
     </>
   )
 }
@@ -152,10 +155,7 @@ function Sites({ sites }: { sites: string[] }) {
         {sites.map((site) => (
           <li key={site} class="row">
             <bdi>{site}</bdi>
-            <ItemButton
-              name={site}
-              run={() => browser.permissions.remove({ origins: [site] })}
-            >
+            <ItemButton name={site} run={() => browser.permissions.remove({ origins: [site] })}>
               {t('remove')}
             </ItemButton>
           </li>

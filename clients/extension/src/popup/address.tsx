@@ -1,4 +1,5 @@
-import { ask, type AddressView } from '../messages.ts'
+import { useState } from 'preact/hooks'
+import { type AddressView, ask } from '../messages.ts'
 import type { Attempt } from '../status.tsx'
 import { formatDuration, senderText, t } from '../texts.ts'
 
@@ -49,11 +50,34 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
             {t('own_address_open')}
           </Button>
         )}
-        <Button action="delete" label={email} run={() => act('delete')}>
-          {t('site_delete')}
-        </Button>
+        <Delete email={email} run={() => act('delete')} />
       </p>
     </div>
+  )
+}
+
+/** Asks first: the mail is deleted, too. The button for it is not where the first click was. */
+function Delete({ email, run }: { email: string; run(): unknown }) {
+  const [isAsking, setIsAsking] = useState(false)
+  return (
+    <>
+      <Button
+        action="delete"
+        label={email}
+        isExpanded={isAsking}
+        run={() => setIsAsking(!isAsking)}
+      >
+        {t(isAsking ? 'site_cancel' : 'site_delete')}
+      </Button>
+      {isAsking && (
+        <span class="row">
+          {t('address_delete_title')}
+          <Button action="confirm-delete" label={email} run={run}>
+            {t('site_delete')}
+          </Button>
+        </span>
+      )}
+    </>
   )
 }
 
@@ -111,17 +135,19 @@ interface ButtonProps {
   /** Which of the addresses, for those who do not see it. */
   label?: string
   isPrimary?: boolean
+  isExpanded?: boolean
   run(): unknown
   children: string
 }
 
-function Button({ action, label, isPrimary = false, run, children }: ButtonProps) {
+function Button({ action, label, isPrimary = false, isExpanded, run, children }: ButtonProps) {
   return (
     <button
       type="button"
       class={isPrimary ? 'primary' : ''}
       data-action={action}
       aria-label={label ? `${children}: ${label}` : undefined}
+      aria-expanded={isExpanded}
       onClick={() => void run()}
     >
       {children}

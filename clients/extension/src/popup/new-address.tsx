@@ -21,6 +21,7 @@ export function NewAddress({ servers, tabId, attempt }: Props) {
     ask('domains', { server }).then(setDomains, () => setDomains([]))
   const create = async (event: Event) => {
     event.preventDefault()
+    if (isBusy) return
     setIsBusy(true)
     const isDone = await attempt(async () => {
       const choice = { server, prefix: prefix.trim(), domain: domain.trim() }

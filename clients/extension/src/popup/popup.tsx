@@ -32,7 +32,7 @@ function Popup() {
     }
     void attempt(load)
   }, [])
-  if (!state) return <p>{t('site_loading')}</p>
+  if (!state) return line
   if (state.servers.length === 0) return <Setup />
   const { site, addresses } = state
   const here = addresses.filter((one) => site !== undefined && one.site === site)
@@ -47,7 +47,9 @@ function Popup() {
         <h1 id="site-title">{site ?? 'Mayfly'}</h1>
         {first ? block(first) : <p>{t('none_here')}</p>}
         <NewAddress key={site} servers={state.servers} tabId={tab?.id} attempt={attempt} />
-        {site && tab?.url && <Always url={tab.url} isAllowed={state.isAllowed} />}
+        {site && tab?.url && (
+          <Always key={String(state.isAllowed)} url={tab.url} isAllowed={state.isAllowed} />
+        )}
       </section>
       {line}
       {former.length + others.length > 0 && (
