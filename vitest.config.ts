@@ -104,7 +104,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{src,web}/**/*.test.ts'],
+          include: ['{src,web,clients/extension}/**/*.test.ts'],
           exclude: [...exclude, SERVICE],
         },
       },

@@ -43,6 +43,24 @@ test('the page imports only shared and base of src, and only the listed packages
   expect(forbidden).toEqual([])
 })
 
+test('the extension imports only shared of src, types of the client, and preact', () => {
+  const extensionFiles = globSync('clients/extension/src/**/*.{ts,tsx}', {
+    cwd: fileURLToPath(root),
+  }).filter((path) => !/\.test\.ts$/.test(path))
+  expect(extensionFiles.length).toBeGreaterThan(10)
+  const forbidden = extensionFiles.flatMap((path) =>
+    importsOf(readFileSync(new URL(path, root), 'utf8'))
+      .filter(({ target, typeOnly }) => {
+        const file = posix.join(posix.dirname(path), target)
+        if (!target.startsWith('.')) return !/^preact(\/hooks)?$/.test(target)
+        if (file === 'clients/js/src/api.ts') return !typeOnly
+        return !/^(clients\/extension|src\/shared)\//.test(file)
+      })
+      .map(({ target }) => `${path}: the extension may not import ${target}`),
+  )
+  expect(forbidden).toEqual([])
+})
+
 test('code shared by the page and the server imports nothing of Node', () => {
   const imported = pageFiles.flatMap((path) =>
     importsOf(readFileSync(new URL(path, root), 'utf8'))
@@ -62,7 +80,7 @@ test('code shared by the page and the server imports nothing of Node', () => {
 })
 
 test('no files import each other, not even types', () => {
-  const all = globSync('{src,web,clients/js,build,bench}/**/*.{ts,tsx}', {
+  const all = globSync('{src,web,clients/js,clients/extension,build,bench}/**/*.{ts,tsx}', {
     cwd: fileURLToPath(root),
     exclude: (name) => name === 'node_modules' || name === 'dist',
   })
