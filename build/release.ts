@@ -6,6 +6,7 @@ import './all.ts'
 import { changelog, releaseNotes } from './changelog.ts'
 import { packClients } from './client-packages.ts'
 import { buildDebianPackage } from './debian-package.ts'
+import { packExtension } from './extension.ts'
 import { bundledPackages } from './licences.ts'
 import { requireLongRun } from './long-run.ts'
 import { pack, stagePackage } from './npm-package.ts'
@@ -41,6 +42,7 @@ async function buildRelease(
     stagePackage(staged)
     pack(staged, folder)
     packClients(folder)
+    await packExtension(folder)
     for (const architecture of ARCHITECTURES) {
       buildDebianPackage(folder, architecture, version)
       if (withImages) buildImage(folder, architecture)

@@ -50,6 +50,8 @@ test('one command makes every artefact, with sums that match', () => {
   const artefacts = [
     'NOTES.md',
     `mayfly-${version}.cdx.json`,
+    `mayfly-extension-chromium-${version}.zip`,
+    `mayfly-extension-firefox-${version}.zip`,
     ...(withImages ? imageNames : []),
     `mayfly-mail-client-${version}.tgz`,
     `mayfly-mail-mayfly-${version}.tgz`,
