@@ -31,7 +31,9 @@ const FILES = {
   'popup.html': `${EXTENSION}src/popup/popup.html`,
   'options.html': `${EXTENSION}src/options/options.html`,
   'style.css': `${EXTENSION}src/style.css`,
-  'icon.png': `${ROOT}src/http/pages/icons/icon-192.png`,
+  // Of src/http/pages/favicon.svg.
+  'icon-32.png': `${EXTENSION}icons/icon-32.png`,
+  'icon-128.png': `${EXTENSION}icons/icon-128.png`,
   LICENSE: `${ROOT}LICENSE`,
 }
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string }

@@ -11,7 +11,7 @@ export function manifest(browser: Browser, version: string): object {
     version,
     description: '__MSG_description__',
     default_locale: 'en',
-    icons: { 128: 'icon.png' },
+    icons: { 32: 'icon-32.png', 128: 'icon-128.png' },
     permissions: ['activeTab', 'alarms', 'contextMenus', 'scripting', 'storage'],
     optional_host_permissions: ['*://*/*'],
     action: { default_popup: 'popup.html', default_title: 'Mayfly' },

@@ -1,5 +1,6 @@
 import { browser } from './browser.ts'
 import { readData } from './store.ts'
+import { t } from './texts.ts'
 
 /** The host name that an address is for; undefined where there are no forms to fill, as in pages of the browser. */
 export function siteOf(url: string | undefined): string | undefined {
@@ -43,7 +44,9 @@ export function registerSites(): void {
 /** Runs the content script in a frame where it may not run yet, and sends it a message. It rejects where we may not. */
 export async function sendToPage(tabId: number, message: object, frameId = 0): Promise<unknown> {
   const target = { tabId, frameIds: [frameId] }
-  await browser.scripting.executeScript({ target, files: [SCRIPT] })
+  await browser.scripting.executeScript({ target, files: [SCRIPT] }).catch(() => {
+    throw new Error(t('error_no_access'))
+  })
   return browser.tabs.sendMessage(tabId, message, { frameId })
 }
 

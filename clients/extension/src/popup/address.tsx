@@ -28,7 +28,9 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
         </Button>
       </p>
       <p class="muted">
-        {[address.site, timeLeft(address, isExpired)].filter(Boolean).join(' – ')}
+        {[address.site === site ? '' : address.site, timeLeft(address, isExpired)]
+          .filter(Boolean)
+          .join(' – ')}
       </p>
       {isExpired && <p class="error">{t('error_expired')}</p>}
       {offer && !isExpired && (
