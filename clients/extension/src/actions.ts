@@ -9,9 +9,10 @@ import {
 import { browser, type Tab } from './browser.ts'
 import { endWatch, offerOf, showBadge, watchAddress } from './mail.ts'
 import type { AddressView, PopupState } from './messages.ts'
-import { allowedSites, patternOf, sendToPage, siteOf } from './sites.ts'
+import { sendToPage } from './sites.ts'
 import { type Address, changeData, type Data, readData, type Server } from './store.ts'
 import { t } from './texts.ts'
+import { patternOf, siteOf } from './urls.ts'
 
 // What a person can do, from wherever.
 
@@ -82,13 +83,18 @@ export async function popupState(tabId: number | undefined): Promise<PopupState>
   const data = await readData()
   const url = tabId === undefined ? undefined : (await browser.tabs.get(tabId)).url
   const site = siteOf(url)
-  const allowed = await allowedSites()
   return {
     site,
-    isAllowed: url !== undefined && site !== undefined && allowed.includes(patternOf(url)),
+    isAllowed: url && site ? await isAllowed(data, patternOf(url)) : undefined,
     servers: serversFor(data, site),
     addresses: data.addresses.map(viewOf),
   }
+}
+
+/** Undefined for the host of a server, which is reached for its mail only. */
+async function isAllowed({ servers }: Data, pattern: string): Promise<boolean | undefined> {
+  if (servers.some(({ url }) => patternOf(url) === pattern)) return undefined
+  return browser.permissions.contains({ origins: [pattern] })
 }
 
 function viewOf(address: Address): AddressView {

@@ -17,9 +17,10 @@ import { listDomains } from './api.ts'
 import { browser, type Sender } from './browser.ts'
 import { offerOf, pollDue, refresh, showBadge, watchAddress } from './mail.ts'
 import type { ContentRequests, PageRequests } from './messages.ts'
-import { greetPages, patternOf, registerSites, sendToPage, siteOf } from './sites.ts'
+import { greetPages, registerSites, sendToPage } from './sites.ts'
 import { protectStorage, readData } from './store.ts'
 import { t } from './texts.ts'
+import { patternOf, siteOf } from './urls.ts'
 
 // Listeners are registered at once: an event starts this script when it was stopped.
 

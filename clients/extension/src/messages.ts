@@ -26,7 +26,8 @@ export interface AddressView {
 
 export interface PopupState {
   site: string | undefined
-  isAllowed: boolean
+  /** Whether the button is shown there; undefined if that cannot be chosen. */
+  isAllowed: boolean | undefined
   /** URLs; the first is the one for new addresses at this site. */
   servers: string[]
   addresses: AddressView[]

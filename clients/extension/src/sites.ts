@@ -1,19 +1,7 @@
 import { browser } from './browser.ts'
 import { readData } from './store.ts'
 import { t } from './texts.ts'
-
-/** The host name that an address is for; undefined where there are no forms to fill, as in pages of the browser. */
-export function siteOf(url: string | undefined): string | undefined {
-  if (!url || !URL.canParse(url)) return undefined
-  const { protocol, hostname } = new URL(url)
-  return /^https?:$/.test(protocol) ? hostname.replace(/^www\./, '') : undefined
-}
-
-/** The pattern that asks for access to a page or a server. Firefox knows no ports in patterns. */
-export function patternOf(url: string): string {
-  const { protocol, hostname } = new URL(url)
-  return `${protocol}//${hostname}/*`
-}
+import { patternOf, siteOf } from './urls.ts'
 
 /** The patterns of allowed sites: access that was granted, except to the servers. */
 export async function allowedSites(): Promise<string[]> {

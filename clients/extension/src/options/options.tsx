@@ -2,10 +2,11 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { browser } from '../browser.ts'
 import { ask } from '../messages.ts'
-import { allowedSites, patternOf } from '../sites.ts'
+import { allowedSites } from '../sites.ts'
 import { setLanguage, useStatus } from '../status.tsx'
 import type { Server } from '../store.ts'
 import { t } from '../texts.ts'
+import { patternOf, serverUrl } from '../urls.ts'
 
 const EMPTY = { url: '', key: '', domain: '' }
 
@@ -173,14 +174,11 @@ function ItemButton({ name, run, children }: { name: string; run(): unknown; chi
   )
 }
 
-/** https unless the person says otherwise. */
-function parseServer({ url, key, domain }: typeof EMPTY): Server {
-  const text = url.trim()
-  const full = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`
-  if (!URL.canParse(full) || !/^https?:/i.test(full)) throw new Error(t('error_url'))
-  const { origin, pathname } = new URL(full)
+function parseServer({ url: typed, key, domain }: typeof EMPTY): Server {
+  const url = serverUrl(typed)
+  if (url === undefined) throw new Error(t('error_url'))
   return {
-    url: `${origin}${pathname.replace(/\/+$/, '')}`,
+    url,
     ...(key.trim() && { key: key.trim() }),
     ...(domain.trim() && { domain: domain.trim() }),
   }

@@ -2,9 +2,9 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { browser } from '../browser.ts'
 import { ask, type PopupState } from '../messages.ts'
-import { patternOf } from '../sites.ts'
 import { setLanguage, useStatus } from '../status.tsx'
 import { t } from '../texts.ts'
+import { patternOf } from '../urls.ts'
 import { AddressBlock } from './address.tsx'
 import { NewAddress } from './new-address.tsx'
 
@@ -45,9 +45,9 @@ function Popup() {
     <>
       <section id="site" aria-labelledby="site-title">
         <h1 id="site-title">{site ?? 'Mayfly'}</h1>
-        {first ? block(first) : <p>{t('none_here')}</p>}
+        {first ? block(first) : site && <p>{t('none_here')}</p>}
         <NewAddress key={site} servers={state.servers} tabId={tab?.id} attempt={attempt} />
-        {site && tab?.url && (
+        {tab?.url && state.isAllowed !== undefined && (
           <Always key={String(state.isAllowed)} url={tab.url} isAllowed={state.isAllowed} />
         )}
       </section>
