@@ -304,7 +304,7 @@ const WORKS_WITHOUT_STORE = {
 /** Requests every route and returns the statuses; error responses are checked here. */
 async function requestEveryRoute(params: Record<string, string>, headers: Record<string, string>) {
   const statuses = new Map<string, number>()
-  for (const { method, path, problemPage } of routes) {
+  for (const { method, path, renderProblem } of routes) {
     const id = /order|pay/.test(path) ? params['order'] : params['id']
     const target = path.replace('{id}', `${id}`).replace('{index}', '0')
     const url = `${server.url}${target}?${new URLSearchParams(params)}`
@@ -315,7 +315,7 @@ async function requestEveryRoute(params: Record<string, string>, headers: Record
     expect(response.headers.get('retry-after') ?? '', path).toMatch(/^\d+$/)
     const isPage = response.headers.get('content-type')?.startsWith('text/html')
     // A route may have a form of its own.
-    if (!isPage && !problemPage) expect(problemFault(response), path).toBeUndefined()
+    if (!isPage && !renderProblem) expect(problemFault(response), path).toBeUndefined()
   }
   return statuses
 }

@@ -58,7 +58,7 @@ export const addyRoute = route({
     })
     return { ...json({ data: aliasJson(session, key.id, description) }), status: 201 }
   },
-  problemPage(problem, _deps, { requestId }) {
+  renderProblem(problem, _deps, { requestId }) {
     const made = problemResponse(problem, requestId)
     const invalid = problem instanceof InvalidField ? problem : INVALID[problem.code]
     if (invalid) {

@@ -24,9 +24,9 @@ import { blankField, InvalidFields, openProblem, tokenProblem } from './problems
 const served = ({ config }: DoorRouteDeps) => config.doors.includes('mailtm')
 
 /** Of a route that needs no token. */
-const open = { served, problemPage: openProblem } as const
+const open = { served, renderProblem: openProblem } as const
 /** Of one that does. */
-export const withToken = { served, problemPage: tokenProblem } as const
+export const withToken = { served, renderProblem: tokenProblem } as const
 
 export const pageField = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }))
 const credentials = Type.Object({

@@ -29,7 +29,7 @@ afterAll(() => server.stop())
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
 
-for (const route of routes.filter(({ problemPage }) => !problemPage)) {
+for (const route of routes.filter(({ renderProblem }) => !renderProblem)) {
   describe(`${route.method} ${route.path}`, () => {
     pathTests(route)
     if (route.method === 'POST') bodySizeTests(route)

@@ -201,7 +201,7 @@ const tested = new Map<string, number>()
 
 // Those that report problems as another API does are tested in src/doors.
 const apiRoutes = routes.filter(
-  ({ path, api, problemPage }) => !problemPage && (api || path.startsWith('/api/')),
+  ({ path, api, renderProblem }) => !renderProblem && (api || path.startsWith('/api/')),
 )
 
 for (const route of apiRoutes) {

@@ -78,7 +78,7 @@ function assertRefused(response: TestResponse, name: string, label: string): voi
 }
 
 // HTML routes report the problem on a page: see pages/plain/routes.test.ts.
-for (const route of routes.filter(({ problemPage }) => !problemPage)) {
+for (const route of routes.filter(({ renderProblem }) => !renderProblem)) {
   const encodings = route.method === 'GET' ? ['query' as const] : FORMS
   const names = Object.keys(route.input.properties).filter((name) => !isInPath(route, name))
   for (const name of names) {

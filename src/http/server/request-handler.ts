@@ -40,7 +40,7 @@ export interface HttpServerContext extends ClientAddresses {
   requestId(): string
   routes: readonly Route[]
   /** For a browser that requested a page. */
-  problemPage: NonNullable<Route['problemPage']>
+  problemPage: NonNullable<Route['renderProblem']>
 }
 
 const NO_QUERY = {}
@@ -119,13 +119,13 @@ function routeHandler(context: HttpServerContext, route: Route) {
       if (deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(made))
     } catch (error) {
-      const { path, problemPage } = route
+      const { path, renderProblem } = route
       await sendProblem(context, raw, {
         path,
         response,
         error,
         withHeaders,
-        problemPage,
+        renderProblem,
         secondsTaken,
       })
     }
@@ -206,8 +206,8 @@ function fallbackHandler(context: HttpServerContext) {
       if (context.deps.draining()) response.shouldKeepAlive = false
       await writeResponse(response, withHeaders(preflight(allow)))
     } catch (error) {
-      const problemPage = known?.problemPage
-      await sendProblem(context, request, { response, error, withHeaders, problemPage })
+      const renderProblem = known?.renderProblem
+      await sendProblem(context, request, { response, error, withHeaders, renderProblem })
     }
   }
 }
@@ -219,8 +219,8 @@ interface ProblemOptions {
   error: unknown
   /** Adds the headers of every response of the route. */
   withHeaders?(response: HttpResponse): HttpResponse
-  /** Error page of the route. */
-  problemPage?: Route['problemPage']
+  /** Of the route. */
+  renderProblem?: Route['renderProblem']
   /** Undefined if its time is not counted. */
   secondsTaken?(): number | undefined
 }
@@ -245,9 +245,10 @@ async function sendProblem(
   // Another response cannot start in the middle of one.
   if (response.headersSent) response.destroy()
   else {
-    const problemPage = options.problemPage ?? (wantsPage(raw) ? context.problemPage : undefined)
+    const page = wantsPage(raw) ? context.problemPage : undefined
+    const renderProblem = options.renderProblem ?? page
     const made = withHeaders(
-      problemPage?.(problem, deps, { headers: raw.headers, requestId: id }) ??
+      renderProblem?.(problem, deps, { headers: raw.headers, requestId: id }) ??
         problemResponse(problem, id),
     )
     countResponse(path, made.status, options.secondsTaken?.())

@@ -52,7 +52,7 @@ export interface Route<
   /** Whether the server has it; default: always. */
   served?(deps: D): boolean
   /** Problems as an HTML page, or as another API reports them, instead of our JSON. */
-  problemPage?(
+  renderProblem?(
     problem: Problem,
     deps: D,
     request: { headers: IncomingHttpHeaders; requestId: string },
@@ -104,6 +104,6 @@ export function methodsByPath(routes: readonly Route[]) {
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
     methods: alike.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     api: alike.find(({ api }) => api)?.api,
-    problemPage: alike.find(({ problemPage }) => problemPage)?.problemPage,
+    renderProblem: alike.find(({ renderProblem }) => renderProblem)?.renderProblem,
   }))
 }

@@ -34,7 +34,7 @@ export function plainRoute<I extends TObject>(options: PlainRoute<I>) {
       if (isForm && isCrossSite(request, deps.baseUrl)) return crossSiteError(plain)
       return withPrivateHeaders(await respond(input, plain))
     },
-    problemPage(problem, deps: PageDeps, request) {
+    renderProblem(problem, deps: PageDeps, request) {
       const site = siteWithoutStore(deps, request)
       return withPrivateHeaders(
         problemPage(site, hideInvalidIds(problem), { ...request, isPlain: true }),
