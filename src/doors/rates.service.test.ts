@@ -43,6 +43,14 @@ test('429: an account does, too', async () => {
   expect(sent.get('retry-after')).toMatch(/^\d+$/)
 })
 
+test('429: more than 60 sign-ins a minute, right or wrong', async () => {
+  const [headers, other] = [from(newClient()), from(newClient())]
+  const signIn = async (client = headers) => (await send('/compat/mailtm/token', {}, client)).status
+  for (let at = 0; at < 60; at += 1) expect(await signIn()).toBe(400)
+  expect(await signIn()).toBe(429)
+  expect(await signIn(other)).toBe(400)
+})
+
 describe('429: after ten wrong passwords, also the right one', () => {
   const account = async (name: string) => {
     const credentials = { address: `${name}@box.test`, password: 'right' }

@@ -83,6 +83,7 @@ export const mailTmAccountRoutes = [
     method: 'POST',
     path: `${BASE}/token`,
     input: credentials,
+    rate: 'signIn',
     async handle({ address = '', password = '' }, deps: DoorRouteDeps, request) {
       const missing = address === '' ? 'address' : 'password'
       if (address === '' || password === '') {

@@ -40,6 +40,7 @@ export const RATES = {
   extendSession: perMinute(10, 'extend-session per token'),
   updateSession: perMinute(10, 'update-session per token'),
   wrongKey: failuresPerMinute(20, 'wrong keys per client address; then also right ones'),
+  signIn: perMinute(60, 'sign-ins to mail.tm accounts per client address'),
   wrongPassword: failuresPerMinute(
     10,
     'wrong passwords of mail.tm accounts per client address, and per account; then also right ones',

@@ -32,7 +32,7 @@ export interface Route<
   /** In addition to those of any request. */
   problems: readonly ProblemCode[]
   /** A limit in addition to that of all requests. */
-  rate?: 'createSession' | 'checkout' | 'rollKey'
+  rate?: 'createSession' | 'checkout' | 'rollKey' | 'signIn'
   conditional?: true
   resumable?: true
   /** With an admin token configured, details are returned to the operator only. Has its own rate limit: see isOperatorRequest. */
