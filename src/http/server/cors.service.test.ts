@@ -76,10 +76,11 @@ for (const [setting, allowed, forbidden] of [
       }
     })
 
-    test('a preflight allows the headers that carry keys', async () => {
+    test('a preflight allows the headers that carry keys, and those of password managers', async () => {
       const { headers } = await request(`${app.url}/emails`, { method: 'OPTIONS' })
       const list = headers.get('access-control-allow-headers')?.split(', ') ?? []
-      for (const name of ['APIKey', 'X-API-Key', 'Authorization', 'If-None-Match']) {
+      const keys = ['APIKey', 'X-API-Key', 'Authorization']
+      for (const name of [...keys, 'If-None-Match', 'X-Requested-With']) {
         expect(list, name).toContain(name)
       }
     })

@@ -265,6 +265,8 @@ const ALLOWED_HEADERS = [
   'X-API-Key',
   'Claim-Secret',
   'Idempotency-Key',
+  // Of password managers.
+  'X-Requested-With',
 ].join(', ')
 
 /** Response to a CORS preflight. */
