@@ -31,7 +31,7 @@ export const withToken = { served, renderProblem: tokenProblem } as const
 export const pageField = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }))
 const credentials = Type.Object({
   address: Type.Optional(Type.String()),
-  password: Type.Optional(Type.String()),
+  password: Type.Optional(Type.String({ bodyOnly: true })),
 })
 const ofAccount = Type.Object({ token: tokenField, id: Type.String() })
 

@@ -139,6 +139,18 @@ describe('POST /accounts and /token', () => {
     expect((await signIn({})).body['detail']).toBe('The key "address" must be provided.')
   })
 
+  test('400, 422: a password in the query, which proxies log, is not taken', async () => {
+    const { address, password } = await account()
+    const query = `?password=${encodeURIComponent(password)}`
+    const token = await call(`/token${query}`, { method: 'POST', body: { address } })
+    expect([token.status, token.body['detail']]).toStrictEqual([
+      400,
+      'The key "password" must be provided.',
+    ])
+    const body = { address: 'query@box.test' }
+    expect((await call(`/accounts${query}`, { method: 'POST', body })).status).toBe(422)
+  })
+
   test('401: a wrong password and an unknown address are the same', async () => {
     const { address } = await account()
     const { email } = await app.session({ domain: 'box.test' })

@@ -10,6 +10,8 @@ export interface ParamSchema {
   items?: ParamSchema
   maxItems?: number
   description?: string
+  /** Not taken from the query, which proxies log. */
+  bodyOnly?: true
 }
 
 /** Raw parameters by name: text or any JSON value; an array if one was repeated. */
@@ -35,7 +37,8 @@ export function inputReader<I extends TObject>(schema: I): (given: RequestParams
     const input: Record<string, unknown> = {}
     const bearerName = takesSeveral && given.bearer?.includes(',') ? 'tokens' : 'token'
     for (const [name, field] of fields) {
-      const value = findParam(name, given) ?? (name === bearerName ? given.bearer : undefined)
+      const value =
+        findParam(name, field, given) ?? (name === bearerName ? given.bearer : undefined)
       if (value !== undefined) input[name] = convert(name, field, value)
       else if (required.has(name)) {
         throw new Problem('missing_parameter', `${name}: parameter is missing.`)
@@ -68,11 +71,15 @@ export function ignoredReader(
 }
 
 /** Path before body before query. Empty and null count as missing. */
-function findParam(name: string, { path, query, body }: RequestParams): unknown {
+function findParam(
+  name: string,
+  { bodyOnly }: ParamSchema,
+  { path, query, body }: RequestParams,
+): unknown {
   if (path.has(name)) return path.get(name)
   const inBody = body.get(name)
   if (isPresent(inBody)) return inBody
-  const inQuery = query.get(name)
+  const inQuery = bodyOnly ? undefined : query.get(name)
   return isPresent(inQuery) ? inQuery : undefined
 }
 
