@@ -48,9 +48,10 @@ export async function openHttpServer(
 ) {
   const { config } = parts
   let draining = false
+  const closing = new AbortController()
   const { trustProxy } = config.http
   const { waitSignalOf, stop } = waitSignals()
-  const deps = await openRouteDeps(parts, () => draining)
+  const deps = await openRouteDeps(parts, { draining: () => draining, closing: closing.signal })
   const context: HttpServerContext = {
     deps,
     ...clientAddresses({
@@ -108,6 +109,7 @@ export async function openHttpServer(
     async close(): Promise<void> {
       drain()
       deps.codes.close()
+      closing.abort()
       await Promise.all(servers.map(closeServer))
     },
   }

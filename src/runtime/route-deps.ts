@@ -49,7 +49,10 @@ export interface HttpParts
 export type RouteDeps = Awaited<ReturnType<typeof openRouteDeps>>
 
 /** What all routes work with: queues, caches and budgets of this thread, settings, and what each folder adds. */
-export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
+export async function openRouteDeps(
+  parts: HttpParts,
+  { draining, closing }: { draining(): boolean; closing: AbortSignal },
+) {
   const { config, bus, now, callMain } = parts
   const { http, memory } = config
   const parsed = openParsedMail(parts)
@@ -66,6 +69,7 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     longPolls: openLongPollLimit(),
     sendBudget: openSendBudget(memory.sendBytes / http.threads),
     draining,
+    closing,
     metrics: async () => String(await callMain('metrics')),
     acmeChallenge: async (token: string) =>
       config.acme.on ? ((await callMain('acmeChallenge', token)) as string | undefined) : undefined,
@@ -86,7 +90,7 @@ export async function openRouteDeps(parts: HttpParts, draining: () => boolean) {
     pay: await openPaymentProvider({ ...config.payments, now }),
     domainUsage: openDomainUsage(own),
     ownDomainDns: openOwnDomainDns(config),
-    passwords: openPasswords(parts),
+    passwords: openPasswords(own),
     webhookClient: openWebhookClient({ ...config.webhooks, dnsServers: config.senderChecks.dns }),
   }
 }

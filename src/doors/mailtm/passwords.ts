@@ -8,12 +8,19 @@ interface Hashing {
   signal: AbortSignal
 }
 
+interface PasswordDeps {
+  randomBytes(count: number): Uint8Array
+  /** Aborted when the server closes: what waits is refused. */
+  closing: AbortSignal
+}
+
 /** Hashes one password at a time in each thread: each takes 16 MB and about 50 ms of a core. */
-export function openPasswords({ randomBytes }: { randomBytes(count: number): Uint8Array }) {
+export function openPasswords({ randomBytes, closing }: PasswordDeps) {
   const queue = openScheduler({
     ...{ slots: 1, maxWaiting: 400, maxWaitingPerKey: 200 },
     overloadMessage: 'Too many passwords are waiting to be checked. Try again in a moment.',
   })
+  closing.addEventListener('abort', () => queue.close())
   const derive = ({ password, source, signal }: Hashing, salt: Buffer) =>
     queue.run(Symbol('password'), { owner: [source], signal }, () =>
       timed(() => scryptHash(password, salt)),
