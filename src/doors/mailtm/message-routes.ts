@@ -99,8 +99,9 @@ export const mailTmMessageRoutes = [
     input: Type.Object(ofMessage),
     async handle({ token, id }, deps: DoorRouteDeps) {
       const { session, message } = await findOwn(deps, token, id)
-      await deleteMail(withAccountTokens(deps), token, message.id)
+      // First: once the message is deleted, the response must not be a failure.
       await deps.store.saveSeen({ mailbox: session.id, id: message.id, seen: false })
+      await deleteMail(withAccountTokens(deps), token, message.id)
       return empty(204, {})
     },
   }),

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type App, startApp, WAIT_FOR_EXTRACTION } from '../../../test/kit/app/app.ts'
+import { openTestServer } from '../../../test/kit/http/http-server.ts'
+import { StoreUnavailable } from '../../base/problem.ts'
 import { mailTmClient } from '../testing/mailtm-client.ts'
 
 const LINKED = 'application/ld+json'
@@ -179,6 +181,25 @@ describe('a message', () => {
     for (const method of ['GET', 'DELETE', 'PATCH']) {
       const body = method === 'PATCH' ? { body: { seen: true } } : {}
       expect((await call(path, { method, token, ...body })).status, method).toBe(404)
+    }
+  })
+
+  test('503: not deleted, if its mark cannot be', async () => {
+    const server = await openTestServer({
+      env: { MAYFLY_DOORS: 'mailtm' },
+      storeOverrides: { saveSeen: () => Promise.reject(new StoreUnavailable()) },
+    })
+    try {
+      const client = mailTmClient(server.url)
+      const { address, token } = await client.account()
+      await server.mail(address)
+      const messages = async () => (await client.call('/messages', { token })).list
+      const [message] = await messages()
+      const path = `/messages/${message?.['id']}`
+      expect((await client.call(path, { method: 'DELETE', token })).status).toBe(503)
+      expect(await messages()).toHaveLength(1)
+    } finally {
+      await server.stop()
     }
   })
 
