@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { hostOf, localOf } from '../base/address.ts'
+import { hostOf, localOf, parseHost } from '../base/address.ts'
 import { Problem, type ProblemCode } from '../base/problem.ts'
 import { timestampFields, utcTimestamp } from '../base/time.ts'
 import { apiKeyOf } from '../http/server/credentials.ts'
@@ -47,6 +47,10 @@ export const addyRoute = route({
     if (isCustom && localPart === undefined) {
       throw new InvalidField('local_part', 'The local part field is required.')
     }
+    if (isCustom && (await isShared(deps, domain))) {
+      const text = 'A local part can be chosen only at a domain of your own.'
+      throw new InvalidField('local_part', text)
+    }
     const key = authenticatedKey(request)
     const { session } = await createSession(deps, {
       prefix: isCustom ? localPart : undefined,
@@ -66,7 +70,7 @@ export const addyRoute = route({
       const body = JSON.stringify({ message, errors: { [field]: [message] } })
       return { ...made, status: 422, body }
     }
-    // Of 401, 403 and 5xx, Bitwarden shows the text.
+    // Older versions of Bitwarden show the text of 401, 403 and 5xx only.
     const status = STATUS[made.status] ?? made.status
     const message = status === 401 ? 'Unauthenticated.' : problem.message
     return { ...made, status, body: JSON.stringify({ message }) }
@@ -94,6 +98,13 @@ const INVALID: Partial<Record<ProblemCode, { field: string; message: string }>> 
   invalid_prefix: LOCAL_PART,
   reserved_prefix: LOCAL_PART,
   address_taken: { field: 'local_part', message: 'The local part has already been taken.' },
+}
+
+/** Whether anybody gets addresses there. A name that is kept for ever must then be random: nobody may reserve all good ones. */
+async function isShared({ store }: AddyDeps, name: string): Promise<boolean> {
+  const host = parseHost(name)
+  const domain = host && (await store.findDomain(host))
+  return domain !== undefined && domain.owner === undefined
 }
 
 /** The beginning of the description: a label is shorter, and has no control characters. */
