@@ -82,6 +82,8 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
   await filled.mail.addBlocks({ entries, note: '', expiresAt: undefined, now: START })
   const session = newSession('ann@pool.test', { tokenHash: 't', createdAt: START, lifeMs: HOUR })
   expect(await filled.mail.createSession(session)).toBeDefined()
+  const alias = newSession('alias@pool.test', { tokenHash: 'a', createdAt: START, lifeMs: HOUR })
+  expect(await filled.mail.createSession({ ...alias, isKept: true })).toBeDefined()
   const own = { id: 'dom_1', keyId, name: host('own.test'), token: 't', createdAt: START }
   await filled.mail.addOwnDomain(own, 1)
   await filled.mail.activateOwnDomain({ id: own.id, keyId, now: START })
@@ -117,6 +119,8 @@ test('the dump of docs/scaling.md brings back what it names, and the ledger is u
     inLedger: true,
     ledger: { unknownUntil: started.state.unknownUntil },
   })
+  // Random, so that the unknown ledger is no reason.
+  expect(await restored.mail.createSession({ ...alias, isRandom: true })).toBeUndefined()
   // A key holds it still, but only a check shows that none has taken it over since.
   expect(await restored.mail.isRestoredDomain(host('own.test'))).toBe(true)
   const facts = () => restored.mail.findRecipient(address('any@own.test'))
