@@ -27,7 +27,7 @@ export const certificatesCheck = {
     const storage = tlsStorage(settings, store, (path, error) => {
       unreadable.push(`${path} cannot be read: ${error.message}`)
     })
-    const [names, certificates, attempts] = await Promise.all([
+    const [names, { certificates }, attempts] = await Promise.all([
       store.listDomains().then((domains) => wantedNames(settings, domains)),
       readCertificates(storage),
       readAttempts(storage),

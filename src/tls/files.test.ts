@@ -59,7 +59,8 @@ test('a file that cannot be read is reported, and the others are listed', async 
   await files.saveTlsEntry(entry)
   const path = join(folder, 'damaged.test.pem')
   await mkdir(path)
-  expect(await files.listTlsEntries('certificate')).toStrictEqual([entry])
+  const listed = { kind: 'certificate', name: 'damaged.test', value: '', isUnreadable: true }
+  expect(await files.listTlsEntries('certificate')).toStrictEqual([listed, entry])
   expect(unreadable).toStrictEqual([path])
 })
 

@@ -16,7 +16,7 @@ const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
 
 /**
  * Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. A file
- * that cannot be read is reported and left out.
+ * that cannot be read is reported.
  */
 export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsStore {
   // They last for seconds, and only this process responds to them.
@@ -45,7 +45,7 @@ export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsSto
           // The others are faults of the moment, such as too many open files: without its certificate, a name would get a new key.
           if (!hasErrorCode(error, ...UNREADABLE)) throw error
           onUnreadable(path, toError(error))
-          return []
+          return [{ kind, name, value: '', isUnreadable: true }]
         }
       })
       return (await Promise.all(entries)).flat()

@@ -63,27 +63,29 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   const { acme } = config
   if (!acme.on) return { stop: async () => {}, commands: {} }
   const client = await loadClient(acme)
-  const storage = tlsStorage(config, store, warnOnce(log))
+  const storage = tlsStorage(config, store, reportOnce(log))
   const names = async () => wantedNames(config, await store.listDomains())
   const board = openBoard()
   // A flood of handshakes must not become a flood of queries. No result is older than its request.
   const listChallenges = spaced(CHALLENGE_MS, () => storage.listTlsEntries('challenge'))
 
+  let last: ServedCertificate[] = []
   async function follow(): Promise<true> {
-    const [wanted, certificates, attempts] = await Promise.all([
+    const [wanted, { certificates, unreadable }, attempts] = await Promise.all([
       names(),
       client.readCertificates(storage),
       client.readAttempts(storage),
     ])
     const found = wanted.flatMap((name) => certificates.get(name) ?? [])
-    board.publish({
-      names: wanted,
-      certificates: found.map((one): ServedCertificate => {
-        const dueAt = renewalTime(one, attempts.get(one.name) ?? NO_ATTEMPTS, now()).getTime()
-        return { name: one.name, pem: one.pem, dueAt, expiresAt: one.notAfter.getTime() }
-      }),
+    const readable = found.map((one): ServedCertificate => {
+      const dueAt = renewalTime(one, attempts.get(one.name) ?? NO_ATTEMPTS, now()).getTime()
+      return { name: one.name, pem: one.pem, dueAt, expiresAt: one.notAfter.getTime() }
     })
-    report = { certificates: found, attempts, names: wanted }
+    // What was read before is used until the file can be read again.
+    const isKept = ({ name }: ServedCertificate) => unreadable.has(name) && wanted.includes(name)
+    last = [...readable, ...last.filter(isKept)]
+    board.publish({ names: wanted, certificates: last })
+    report = { certificates: last, attempts, names: wanted }
     return true
   }
   // Before the servers start. What cannot be read now does not keep them from starting.
@@ -143,13 +145,16 @@ async function loadClient({ caFile }: Pick<TlsConfig['acme'], 'caFile'>) {
   return { ...(await import('./renew-certificates.ts')), openSend }
 }
 
-function warnOnce(log: Pick<Log, 'warn'>): OnUnreadable {
+function reportOnce(log: Pick<Log, 'error'>): OnUnreadable {
   const known = new Set<string>()
   return (path, err) => {
-    if (!known.has(path)) log.warn({ path, err }, 'cannot read a file; it is ignored')
+    if (!known.has(path)) log.error({ path, err }, UNREADABLE)
     known.add(path)
   }
 }
+
+const UNREADABLE =
+  'cannot read a file of the certificates: let the user of the service read it; a certificate is not replaced meanwhile'
 
 const CHALLENGE_MS = 50
 const USER_AGENT = 'mayfly'
@@ -176,7 +181,7 @@ function openBoard() {
 
 interface Report {
   names: readonly string[]
-  certificates: readonly { name: string; notAfter: Date }[]
+  certificates: readonly ServedCertificate[]
   attempts: ReadonlyMap<string, Attempts>
 }
 
@@ -186,8 +191,8 @@ registerMetric(() =>
   gaugeOf(
     'mayfly_certificate_expiry_timestamp_seconds',
     'When the certificate of a host name expires, in Unix time',
-    (report?.certificates ?? []).map(({ name, notAfter }) => {
-      return { labels: { name }, value: notAfter.getTime() / 1000 }
+    (report?.certificates ?? []).map(({ name, expiresAt }) => {
+      return { labels: { name }, value: expiresAt / 1000 }
     }),
   ),
 )

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordingLog } from '../../test/kit/recording-log.ts'
 import { tempFolder } from '../../test/kit/store/stores.ts'
@@ -59,6 +61,14 @@ test('a CA that cannot be reached is asked once, not for each name', async () =>
   })
   expect(asked).toStrictEqual([`${CA}/dir`])
   expect([...attempts.values()].map(({ failures }) => failures)).toStrictEqual([1, 1])
+})
+
+test('a certificate that cannot be read is not replaced by one with another key', async () => {
+  // As root, any file can be read, but no folder.
+  mkdirSync(join(folder.path, 'a.test.pem'))
+  const { send } = openCa(() => json(500, {}))
+  const { attempts } = await renew(send)
+  expect([...attempts.keys()]).toStrictEqual(['b.test'])
 })
 
 test('a rate limit is kept across restarts, for all names, until the time that the CA named', async () => {

@@ -79,7 +79,7 @@ async function dueNames(
   { storage, now, directory }: RenewDeps,
   names: readonly string[],
 ): Promise<DueName[]> {
-  const [certificates, known] = await Promise.all([
+  const [{ certificates, unreadable }, known] = await Promise.all([
     readCertificates(storage),
     readAttempts(storage),
   ])
@@ -89,7 +89,7 @@ async function dueNames(
   const due = names.flatMap((name) => {
     const attempts = known.get(name) ?? NO_ATTEMPTS
     const current = certificates.get(name)
-    const isDue = !current || renewalTime(current, attempts, at) <= at
+    const isDue = current ? renewalTime(current, attempts, at) <= at : !unreadable.has(name)
     return isDue && !isWaiting(attempts, at) ? [{ name, attempts, current }] : []
   })
   // The limit may be about one domain only: after the wait, the others come first.
@@ -117,13 +117,23 @@ function certificateOf({
   }
 }
 
-/** Those that can be read, by host name. */
+interface Certificates {
+  /** By host name. */
+  certificates: Map<string, StoredCertificate>
+  /** Names whose file cannot be read. It is not replaced: TLSA records of DANE may name its key. */
+  unreadable: Set<string>
+}
+
 export async function readCertificates(
   storage: Pick<TlsStore, 'listTlsEntries'>,
-): Promise<Map<string, StoredCertificate>> {
+): Promise<Certificates> {
   const entries = await storage.listTlsEntries('certificate')
   const readable = entries.flatMap((entry) => certificateOf(entry) ?? [])
-  return new Map(readable.map((certificate) => [certificate.name, certificate]))
+  const unreadable = entries.filter(({ isUnreadable }) => isUnreadable)
+  return {
+    certificates: new Map(readable.map((certificate) => [certificate.name, certificate])),
+    unreadable: new Set(unreadable.map(({ name }) => name)),
+  }
 }
 
 export async function readAttempts(

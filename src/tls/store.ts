@@ -10,6 +10,8 @@ export interface TlsEntry {
   kind: TlsKind
   name: string
   value: string
+  /** It has a file that cannot be read, and no value. */
+  isUnreadable?: true
 }
 
 // On many nodes: a single one has files instead, see files.ts.
