@@ -32,7 +32,7 @@ export function openChildren(
   if (isolation === 'none' && process.platform === 'linux')
     log.warn(
       { isolation },
-      'child processes that parse mail run as the same user, without a namespace of their own',
+      'neither another user nor a PID namespace is possible for processes that parse mail: one that a mail took over could stop the service; see docs/security.md, "Isolation of child processes"',
     )
   else log.debug({ isolation }, 'isolation of child processes')
   const dns = openDns({ servers: senderChecks.dns, now })
