@@ -27,7 +27,7 @@ import {
   evaluateStore,
 } from './rules/installation-rules.ts'
 import { evaluateDataDirectory, evaluateLimits } from './rules/machine-rules.ts'
-import { type Check, type CheckEntry, checksOf } from './run-checks.ts'
+import { type Check, type CheckEntry, check, checksOf } from './run-checks.ts'
 
 /** With the settings of other features. */
 export type CheckConfig = CheckedSettings &
@@ -42,111 +42,80 @@ export type Installation = CheckContext<CheckConfig>
 
 /** Every check of an installation, also those of other features. */
 const CHECKS: readonly CheckEntry<Facts<Installation>>[] = [
-  { name: 'settings', run: async ({ settingsReport }) => evaluateSettings(settingsReport) },
-  { name: 'domains', run: async (facts) => evaluateDomains(facts) },
-  { name: 'data', run: async (facts) => evaluateDataDirectory(await facts.dataDirectory()) },
-  {
-    name: 'store',
-    run: async ({ store, storeFault: fault, inspectServer }) =>
-      evaluateStore({ isFile: !inspectServer, isOpen: store !== undefined, fault }),
-  },
-  { name: 'ledger', run: async ({ store }) => evaluateLedger(await store?.readLedger()) },
-  {
-    name: 'clock',
-    async run({ clockSynchronized, throughProxy, now, settings }) {
-      const synchronized = await clockSynchronized()
-      const { baseUrl: reference } = settings.http
-      const date = reference === '' ? undefined : (await throughProxy())?.date
-      const offsetMs = date && date.getTime() - now().getTime()
-      return evaluateClock({ synchronized, offsetMs, reference })
-    },
-  },
-  {
-    name: 'http',
-    async run({ settings, localHttp, isRunning, storeFault }) {
-      const response = await localHttp()
-      const { port } = settings.http
-      return evaluateHttp({ port, response, isRunning: await isRunning(), storeFault })
-    },
-  },
-  {
-    name: 'base-url',
-    async run({ settings, servesTls, localHttp, httpGet, now }, _, signal) {
-      const { baseUrl } = settings.http
-      const own = await localHttp()
-      const local = 'status' in own && own.status === 200 ? own.body : undefined
-      const isTried = baseUrl !== '' && local !== undefined
-      const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
-      return evaluateBaseUrl(baseUrl, { response, local, servesTls, now: now() })
-    },
-  },
-  {
-    name: 'stream',
-    needsService: true,
-    async run(facts, _, signal) {
-      const { baseUrl } = facts.settings.http
-      if (!baseUrl.startsWith('https:')) return skipped('no proxy: MAYFLY_BASE_URL is not https')
-      if ((await facts.throughProxy())?.status !== 200) return skipped('see base-url')
-      return await facts.withSession(async (headers) => {
-        const options = { headers, isStream: true, signal }
-        return evaluateStream(baseUrl, await facts.httpGet(`${baseUrl}/api/events`, options))
-      })
-    },
-  },
-  {
-    name: 'proxy',
-    async run({ settings: { rateLimits, http }, servesTls, localHttp, throughProxy }) {
-      const { baseUrl, trustProxy } = http
-      if (servesTls) return skipped('no proxy: MAYFLY_ACME=on')
-      const isTried = baseUrl.startsWith('https:') && 'status' in (await localHttp())
-      const counted = isTried ? countedClient((await throughProxy())?.body) : undefined
-      return evaluateProxy({ baseUrl, trustProxy, rateLimits, counted })
-    },
-  },
-  {
-    name: 'admin-token',
-    async run({ settings, localHttp, localUrl, httpGet, readMetric }, _, signal) {
-      const isRunning = 'status' in (await localHttp())
-      const metrics = isRunning ? await httpGet(`${localUrl}/metrics`, { signal }) : {}
-      const isOpen = 'status' in metrics && metrics.status === 200
-      const exposed = isRunning ? await readMetric('mayfly_admin_token_exposed_total') : 0
-      return evaluateAdminToken(settings.adminToken, isOpen, exposed)
-    },
-  },
-  {
-    name: 'limits',
-    needsService: true,
-    async run({ readMetric, settings }) {
-      const [maxFiles, connections, memoryBytes] = await Promise.all([
-        readMetric('process_max_fds'),
-        readMetric('mayfly_http_max_connections'),
-        readMetric('mayfly_memory_limit_bytes'),
-      ])
-      const { connections: wanted } = settings.http
-      return evaluateLimits({ maxFiles, connections, wanted, memoryBytes })
-    },
-  },
-  { name: 'relays', run: async ({ settings }) => evaluateRelays(settings.smtp) },
+  check('settings', async ({ settingsReport }) => evaluateSettings(settingsReport)),
+  check('domains', async (facts) => evaluateDomains(facts)),
+  check('data', async (facts) => evaluateDataDirectory(await facts.dataDirectory())),
+  check('store', async ({ store, storeFault: fault, inspectServer }) =>
+    evaluateStore({ isFile: !inspectServer, isOpen: store !== undefined, fault }),
+  ),
+  check('ledger', async ({ store }) => evaluateLedger(await store?.readLedger())),
+  check('clock', async ({ clockSynchronized, throughProxy, now, settings }) => {
+    const synchronized = await clockSynchronized()
+    const { baseUrl: reference } = settings.http
+    const date = reference === '' ? undefined : (await throughProxy())?.date
+    const offsetMs = date && date.getTime() - now().getTime()
+    return evaluateClock({ synchronized, offsetMs, reference })
+  }),
+  check('http', async ({ settings, localHttp, isRunning, storeFault }) => {
+    const response = await localHttp()
+    const { port } = settings.http
+    return evaluateHttp({ port, response, isRunning: await isRunning(), storeFault })
+  }),
+  check('base-url', async ({ settings, servesTls, localHttp, httpGet, now }, _, signal) => {
+    const { baseUrl } = settings.http
+    const own = await localHttp()
+    const local = 'status' in own && own.status === 200 ? own.body : undefined
+    const isTried = baseUrl !== '' && local !== undefined
+    const response = isTried ? await httpGet(`${baseUrl}/api/domains`, { signal }) : undefined
+    return evaluateBaseUrl(baseUrl, { response, local, servesTls, now: now() })
+  }),
+  check({ name: 'stream', needsService: true }, async (facts, _, signal) => {
+    const { baseUrl } = facts.settings.http
+    if (!baseUrl.startsWith('https:')) return skipped('no proxy: MAYFLY_BASE_URL is not https')
+    if ((await facts.throughProxy())?.status !== 200) return skipped('see base-url')
+    return await facts.withSession(async (headers) => {
+      const options = { headers, isStream: true, signal }
+      return evaluateStream(baseUrl, await facts.httpGet(`${baseUrl}/api/events`, options))
+    })
+  }),
+  check('proxy', async ({ settings: { rateLimits, http }, servesTls, localHttp, throughProxy }) => {
+    const { baseUrl, trustProxy } = http
+    if (servesTls) return skipped('no proxy: MAYFLY_ACME=on')
+    const isTried = baseUrl.startsWith('https:') && 'status' in (await localHttp())
+    const counted = isTried ? countedClient((await throughProxy())?.body) : undefined
+    return evaluateProxy({ baseUrl, trustProxy, rateLimits, counted })
+  }),
+  check('admin-token', async (facts, _, signal) => {
+    const isRunning = 'status' in (await facts.localHttp())
+    const metrics = isRunning ? await facts.httpGet(`${facts.localUrl}/metrics`, { signal }) : {}
+    const isOpen = 'status' in metrics && metrics.status === 200
+    const exposed = isRunning ? await facts.readMetric('mayfly_admin_token_exposed_total') : 0
+    return evaluateAdminToken(facts.settings.adminToken, isOpen, exposed)
+  }),
+  check({ name: 'limits', needsService: true }, async ({ readMetric, settings }) => {
+    const [maxFiles, connections, memoryBytes] = await Promise.all([
+      readMetric('process_max_fds'),
+      readMetric('mayfly_http_max_connections'),
+      readMetric('mayfly_memory_limit_bytes'),
+    ])
+    const { connections: wanted } = settings.http
+    return evaluateLimits({ maxFiles, connections, wanted, memoryBytes })
+  }),
+  check('relays', async ({ settings }) => evaluateRelays(settings.smtp)),
   certificatesCheck,
   ...MAIL_CHECKS,
-  {
-    name: 'postgres',
-    async run({ inspectServer, storeFault }) {
-      if (!inspectServer) return skipped('not used')
-      const result = evaluatePostgres(await inspectServer())
-      if (storeFault === undefined || result.status === 'failure') return result
-      return evaluateStoreFault(storeFault)
-    },
-  },
-  {
-    name: 'redis',
-    async run({ settings: { redis: url } }) {
-      if (url === '') return skipped('not used')
-      // Loaded where it is used.
-      const { inspectRedis } = await import('../redis/inspect.ts')
-      return evaluateRedis(await inspectRedis(url))
-    },
-  },
+  check('postgres', async ({ inspectServer, storeFault }) => {
+    if (!inspectServer) return skipped('not used')
+    const result = evaluatePostgres(await inspectServer())
+    if (storeFault === undefined || result.status === 'failure') return result
+    return evaluateStoreFault(storeFault)
+  }),
+  check('redis', async ({ settings: { redis: url } }) => {
+    if (url === '') return skipped('not used')
+    // Loaded where it is used.
+    const { inspectRedis } = await import('../redis/inspect.ts')
+    return evaluateRedis(await inspectRedis(url))
+  }),
   ownDomainCheck,
   accountCheck,
   paymentCheck,

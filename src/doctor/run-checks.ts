@@ -30,6 +30,14 @@ export interface CheckEntry<F extends Facts = Facts> {
   run(facts: F, subject: string, signal: AbortSignal): Promise<CheckResult>
 }
 
+/** An entry of the list: a name, if there are no options. */
+export function check<F extends Facts>(
+  entry: string | Omit<CheckEntry<F>, 'run'>,
+  run: CheckEntry<F>['run'],
+): CheckEntry<F> {
+  return { ...(typeof entry === 'string' ? { name: entry } : entry), run }
+}
+
 /** The checks of an entry: one, or one for each subject. */
 export function checksOf<F extends Facts>(entry: CheckEntry<F>, facts: F): Check[] {
   const { name, subjects, none, needsService, fix } = entry
