@@ -135,7 +135,7 @@ async function followBlockList(
     onChange()
   }
 
-  async function poll(): Promise<true> {
+  async function poll(): Promise<void> {
     const number = await store.lastBlockChange()
     // After a failover that lost changes, new ones get their numbers.
     if (number < current.last) replace(await readAll(empty(), number))
@@ -144,7 +144,6 @@ async function followBlockList(
     if (next && (await readPage(next))) {
       replace({ list: next.list, last: Math.max(next.last, current.last) })
     }
-    return true
   }
 
   await readAll(current, await store.lastBlockChange())

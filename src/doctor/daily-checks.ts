@@ -130,10 +130,7 @@ export function startChecks(deps: CheckRunDeps, { isDaily, firstMs = FIRST_MS }:
   async function runDaily(): Promise<void> {
     await pause(firstMs, undefined, { signal: end.signal }).catch(() => {})
     await repeatUntilAborted(end.signal, {
-      operation: async () => {
-        await checkIfDue(deps, end.signal)
-        return true
-      },
+      operation: () => checkIfDue(deps, end.signal),
       failed: 'the daily checks failed; retrying',
       intervalMs: LOOK_MS,
       log,

@@ -24,10 +24,7 @@ const GIVE_UP_MS = 3 * 86_400_000
 export async function runReceipts(deps: ReceiptDeps, ended: AbortSignal): Promise<void> {
   const sendDue = receiptSender(deps)
   await repeatUntilAborted(ended, {
-    operation: async () => {
-      await sendDue(ended)
-      return true
-    },
+    operation: () => sendDue(ended),
     failed: 'reading due receipts failed; retrying',
     intervalMs: INTERVAL_MS,
     maxIntervalMs: MIN_RETRY_MS,

@@ -70,7 +70,7 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   const listChallenges = spaced(CHALLENGE_MS, () => storage.listTlsEntries('challenge'))
 
   let last: ServedCertificate[] = []
-  async function follow(): Promise<true> {
+  async function follow(): Promise<void> {
     const [wanted, { certificates, unreadable }, attempts] = await Promise.all([
       names(),
       client.readCertificates(storage),
@@ -86,37 +86,23 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
     last = [...readable, ...last.filter(isKept)]
     board.publish({ names: wanted, certificates: last })
     report = { certificates: last, attempts, names: wanted }
-    return true
   }
+  const unread = 'cannot read the certificates; retrying'
   // Before the servers start. What cannot be read now does not keep them from starting.
-  await follow().catch((error) => logFault(log, error, 'cannot read the certificates; retrying'))
-  const repeated = {
-    failed: 'cannot read the certificates; retrying',
-    intervalMs: acme.lookMs,
-    log,
-  }
-  const following = runUntilStopped((ended) =>
-    repeatUntilAborted(ended, { ...repeated, operation: follow }),
-  )
+  await follow().catch((error) => logFault(log, error, unread))
+  const repeat = (ended: AbortSignal, operation: () => Promise<void>, failed: string) =>
+    repeatUntilAborted(ended, { operation, failed, intervalMs: acme.lookMs, log })
+  const following = runUntilStopped((ended) => repeat(ended, follow, unread))
 
   const renew = async (stop: AbortSignal) => {
-    const onSaved = async () => void (await follow())
-    const deps = { ...acme, storage, send: client.openSend(stop), log, now, onSaved }
+    const deps = { ...acme, storage, send: client.openSend(stop), log, now, onSaved: follow }
     await client.renewCertificates(deps, await names(), stop)
   }
-  const repeatRenewal = (stop: AbortSignal) =>
-    repeatUntilAborted(stop, {
-      operation: async () => {
-        await renew(stop)
-        return true
-      },
-      failed: 'renewing certificates failed; retrying',
-      intervalMs: acme.lookMs,
-      log,
-    })
+  const operation = (stop: AbortSignal) =>
+    repeat(stop, () => renew(stop), 'renewing certificates failed; retrying')
   const renewing = runUntilStopped(async (ended) => {
     await Promise.race([serving, untilAborted(ended)])
-    await runUnderLease({ store, log }, { name: 'certificates', ended, operation: repeatRenewal })
+    await runUnderLease({ store, log }, { name: 'certificates', ended, operation })
   })
 
   return {

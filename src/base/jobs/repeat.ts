@@ -4,8 +4,8 @@ import { backoffDelay } from '../time.ts'
 import { logFault } from './outage.ts'
 
 interface RepeatOptions {
-  /** False if part of it failed; `more` if there is more to do right away. */
-  operation(): Promise<boolean | 'more'>
+  /** Its result is false if part of it failed, and `more` if there is more to do right away. */
+  operation(): Promise<unknown>
   failed: string
   intervalMs: number
   /** After failures the interval doubles up to this; default: it stays the same. */
@@ -23,7 +23,7 @@ export async function repeatUntilAborted(
 ): Promise<void> {
   let failures = 0
   while (!ended.aborted) {
-    let done: boolean | 'more' = false
+    let done: unknown = false
     try {
       done = await operation()
     } catch (error) {

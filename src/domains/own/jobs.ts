@@ -26,10 +26,7 @@ export function startOwnDomainChecks({ config, ...rest }: JobDeps) {
   const operation = async (ended: AbortSignal) => {
     const repeat = (intervalMs: number, check: typeof checkOwnDomains) =>
       repeatUntilAborted(ended, {
-        operation: async () => {
-          await check(deps, ended)
-          return true
-        },
+        operation: () => check(deps, ended),
         failed: 'the domains of key holders could not be checked; retrying',
         intervalMs,
         log: deps.log,

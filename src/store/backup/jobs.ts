@@ -42,10 +42,7 @@ export function startBackups({ config, now, log }: JobDeps, { firstMs = FIRST_MS
   return runUntilStopped(async (ended) => {
     await pause(firstMs, undefined, { signal: ended }).catch(() => {})
     await repeatUntilAborted(ended, {
-      operation: async () => {
-        await backUpIfDue(ended)
-        return true
-      },
+      operation: () => backUpIfDue(ended),
       failed: 'the daily backup failed; retrying',
       intervalMs: LOOK_MS,
       maxIntervalMs: MAX_RETRY_MS,
