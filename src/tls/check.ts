@@ -36,14 +36,11 @@ export const certificatesCheck = {
     if (first !== undefined)
       return failure(first, 'Make it a file that the user of the service can read, or delete it')
     const ports = { httpPort: settings.http.port, httpsPort: settings.acme.httpsPort }
-    return evaluateCertificates(
-      names.map((name) => ({
-        name,
-        certificate: certificates.get(name),
-        attempts: attempts.get(name) ?? NO_ATTEMPTS,
-      })),
-      { ...ports, now: now() },
-    )
+    const facts = names.map((name) => {
+      const certificate = certificates.get(name)
+      return { name, certificate, attempts: attempts.get(name) ?? NO_ATTEMPTS }
+    })
+    return evaluateCertificates(facts, { ...ports, now: now() })
   },
 }
 

@@ -43,7 +43,8 @@ export async function renewCertificates(
   // Left behind by a node that died.
   for (const { kind, name } of await deps.storage.listTlsEntries('challenge'))
     await deps.storage.deleteTlsEntry(kind, name)
-  const openOnce = onceForAll(() => openSession(deps, stop))
+  // A CA that cannot be reached is asked once, not for each name.
+  let session: Promise<Session> | undefined
   for (const one of due) {
     if (stop.aborted) return
     const { name, attempts } = one
@@ -51,21 +52,13 @@ export async function renewCertificates(
     await saveAttempts(deps, name, began)
     const type = nextChallenge(attempts)
     try {
-      await obtain(deps, await openOnce(), { ...one, type })
+      session ??= openSession(deps, stop)
+      await obtain(deps, await session, { ...one, type })
     } catch (error) {
       if (stop.aborted) return
       const { limitedBy } = await recordFailure(deps, { name, type }, began, asAcmeError(error))
       if (limitedBy !== undefined) return
     }
-  }
-}
-
-/** The first result for all calls, also if it is an error: a CA that cannot be reached is asked once, not for each name. */
-function onceForAll<T>(open: () => Promise<T>): () => Promise<T> {
-  let opened: Promise<T> | undefined
-  return () => {
-    opened ??= open()
-    return opened
   }
 }
 
@@ -103,10 +96,7 @@ interface StoredCertificate extends Validity {
 }
 
 /** Undefined if it cannot be used: its file was damaged, and another one is obtained. */
-function certificateOf({
-  name,
-  value: pem,
-}: Pick<TlsEntry, 'name' | 'value'>): StoredCertificate | undefined {
+function certificateOf({ name, value: pem }: TlsEntry): StoredCertificate | undefined {
   try {
     const leaf = new X509Certificate(pem.slice(pem.indexOf('-----BEGIN CERTIFICATE')))
     if (!leaf.checkPrivateKey(createPrivateKey(pem))) return undefined

@@ -124,12 +124,8 @@ async function authorize(
   const challenge = challengeIn(found, type, what)
   const token = String(challenge['token'])
   if (!TOKEN.test(token)) throw new AcmeError(`${what}: the token is invalid`)
-  const withdraw = await proof.publish({
-    type,
-    name,
-    token,
-    keyAuthorization: keyAuthorization(token, accountKey),
-  })
+  const authorization = keyAuthorization(token, accountKey)
+  const withdraw = await proof.publish({ type, name, token, keyAuthorization: authorization })
   try {
     await requests.post(urlIn(challenge, 'url', what), { what, kid, payload: {} })
     const end = await requests.poll(url, { what, kid, until: ENDED })

@@ -15,15 +15,9 @@ export function signedBody(key: KeyObject, header: ProtectedHeader, payload: unk
   const who = kid === undefined ? { jwk: publicJwk(key) } : { kid }
   const head = base64url(JSON.stringify({ alg: 'ES256', nonce, url, ...who }))
   const body = payload === undefined ? '' : base64url(JSON.stringify(payload))
-  const signature = sign('sha256', Buffer.from(`${head}.${body}`), {
-    key,
-    dsaEncoding: 'ieee-p1363',
-  })
-  return JSON.stringify({
-    protected: head,
-    payload: body,
-    signature: signature.toString('base64url'),
-  })
+  const signed = Buffer.from(`${head}.${body}`)
+  const signature = sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
+  return JSON.stringify({ protected: head, payload: body, signature })
 }
 
 /** What proves to the CA that the holder of the account key controls the name. */
