@@ -20,24 +20,17 @@ import { requireTrusted } from '../../base/settings/trusted-file.ts'
 import { connectSmtp } from '../../base/smtp-client.ts'
 import { localEndpoints } from '../../cli/banner.ts'
 import { PLANS, type Plan } from '../../shared/plan.ts'
+import type { CheckedSettings } from '../facts.ts'
 import { openDnsProbe } from '../probes/dns.ts'
 import { openHttpProbe } from '../probes/http.ts'
 import { tagsOf } from '../rules/dns-rules.ts'
 import { recordsOf } from '../rules/result.ts'
 
 /** The part of the configuration that setup looks at. */
-interface SetupConfig {
-  host: string
+interface SetupConfig extends CheckedSettings {
   store: string
   backup: { folder: string }
-  domains: readonly string[]
-  adminToken: string
-  smtp: { hostname: string; port: number; proxyFrom: readonly string[] }
-  http: { port: number; baseUrl: string; trustProxy: readonly string[]; mtaSts: string }
-  acme: { on: boolean }
-  mailOut: { url: string; from: string }
   plans: readonly Plan[]
-  senderChecks: { dns: readonly string[] }
 }
 
 export interface SetupDeps {
