@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import type { CheckStatus } from '../base/check-result.ts'
 import { withTimeout } from '../base/jobs/repeat.ts'
 import { timestampFields } from '../base/time.ts'
-
 import { adminRoute } from '../http/server/admin-route.ts'
 import type { ServerDeps } from '../http/server/deps.ts'
 import { takeRate } from '../http/server/rates.ts'
@@ -81,14 +80,9 @@ async function checkRunResponse(deps: CheckRouteDeps) {
     ...timestampFields('finished_at', run?.finishedAt),
     ...timestampFields('next_at', run && deps.config.dailyChecks ? nextCheckAt(run) : undefined),
     running: ((await deps.callMain('checkProgress')) as CheckProgress | undefined) ?? null,
-    checks: (run?.checks ?? []).map(({ name, subject = null, status, seen, fix, since }) => ({
-      name,
-      subject,
-      status,
-      seen,
-      fix,
-      ...timestampFields('since', since),
-    })),
+    checks: (run?.checks ?? []).map(({ name, subject = null, since, ...found }) => {
+      return { name, subject, ...found, ...timestampFields('since', since) }
+    }),
   })
 }
 

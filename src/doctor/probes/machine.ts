@@ -10,39 +10,30 @@ const SYNCS = 5
 
 export async function inspectDataDirectory(
   folder: string,
-  { minFreeBytes, use }: { minFreeBytes: number | 'auto'; use: DataDirectory['use'] },
+  { minFreeBytes: minFree, use }: { minFreeBytes: number | 'auto'; use: DataDirectory['use'] },
 ): Promise<DataDirectory> {
   const path = resolve(folder)
   const ownUid = process.getuid?.() ?? 0
-  const unknown = { mode: 0o700, freeBytes: 0, minFreeBytes: 0, fsyncMs: 0 }
   const fault = dataDirectoryFault(path)
   const found = await stat(path).catch(() => undefined)
   const uid = found?.uid ?? ownUid
-  const exists = found !== undefined
-  const facts = { path, use, exists, ownUid, uid, ...unknown, fault, ...NOTHING_FOUND }
+  const facts = {
+    ...{ path, use, exists: found !== undefined, ownUid, uid, fault, foreign: undefined },
+    ...{ mode: 0o700, freeBytes: 0, minFreeBytes: 0, freeInodes: undefined, fsyncMs: 0 },
+  }
   if (fault || !found) return facts
-  const { free: freeBytes, least } = diskSpace(path, minFreeBytes)
+  const { free: freeBytes, least: minFreeBytes } = diskSpace(path, minFree)
   const { files, ffree } = await statfs(path)
   const others = foreignFiles(path)
+  const seen = `${others.join(', ')}: of another user than the directory (${uid})`
   return {
-    ...facts,
-    mode: found.mode & 0o777,
-    freeBytes,
-    minFreeBytes: least,
+    ...{ ...facts, mode: found.mode & 0o777, freeBytes, minFreeBytes },
     // Some file systems create inodes as needed.
     freeInodes: files === 0 ? undefined : ffree,
-    foreign:
-      others.length === 0
-        ? undefined
-        : {
-            seen: `${others.join(', ')}: of another user than the directory (${uid})`,
-            fix: giveFiles(path),
-          },
+    foreign: others.length === 0 ? undefined : { seen, fix: giveFiles(path) },
     fsyncMs: uid === ownUid ? await syncMs(path) : undefined,
   }
 }
-
-const NOTHING_FOUND = { foreign: undefined, freeInodes: undefined }
 
 /** The median time of an fsync. */
 async function syncMs(path: string): Promise<number> {

@@ -27,11 +27,8 @@ export interface CheckedDomains {
   newDomains: readonly string[]
 }
 
-export function evaluateDomains({
-  domains,
-  exampleDomains,
-  newDomains,
-}: CheckedDomains): CheckResult {
+export function evaluateDomains(checked: CheckedDomains): CheckResult {
+  const { domains, exampleDomains, newDomains } = checked
   const examples = exampleDomains.join(', ')
   const added = newDomains.join(', ')
   const restart = `Restart the service, which adds them: ${RESTART}`

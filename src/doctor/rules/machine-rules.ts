@@ -85,12 +85,8 @@ export interface LimitFacts {
 const MIN_MEMORY_MB = 256
 
 /** Limits of the system for the running service. */
-export function evaluateLimits({
-  maxFiles,
-  connections,
-  wanted,
-  memoryBytes,
-}: LimitFacts): CheckResult {
+export function evaluateLimits(facts: LimitFacts): CheckResult {
+  const { maxFiles, connections, wanted, memoryBytes } = facts
   if (maxFiles === undefined || memoryBytes === undefined)
     return skipped('the service does not say')
   const memory = Math.floor(memoryBytes / MB)
