@@ -41,7 +41,8 @@ export async function pollDue(): Promise<void> {
 }
 
 async function pollWatch(address: Address, watch: Watch): Promise<void> {
-  const outcome = await poll(address, waitSeconds(watch, Date.now()))
+  const wait = waitSeconds(watch, Date.now())
+  const outcome = await poll(address, wait, (found) => offerInPages(address, found))
   if (!outcome) return
   await changeData((data) => {
     data.watches = data.watches.flatMap((one) => {
@@ -52,17 +53,21 @@ async function pollWatch(address: Address, watch: Watch): Promise<void> {
   await pollDue()
 }
 
-/** Asks once for the mail of all addresses, as when the popup is opened. Throws if a server is away. */
+/** Asks once for the mail of all addresses, for the popup, which shows it. Throws if a server is away. */
 export async function refresh(): Promise<void> {
   const { addresses } = await readData()
   const live = addresses.filter(({ expiresAt }) => expiresAt > Date.now())
-  const outcomes = await Promise.all(live.map((address) => poll(address, 0)))
+  const outcomes = await Promise.all(live.map((address) => poll(address, 0, () => undefined)))
   for (const outcome of outcomes) {
     if (outcome && 'failed' in outcome) throw new Error(outcome.reason)
   }
 }
 
-async function poll(address: Address, wait: number): Promise<Outcome | undefined> {
+async function poll(
+  address: Address,
+  wait: number,
+  offer: (found: Found) => Promise<void> | undefined,
+): Promise<Outcome | undefined> {
   if (polling.has(address.id)) return undefined
   polling.add(address.id)
   try {
@@ -75,7 +80,7 @@ async function poll(address: Address, wait: number): Promise<Outcome | undefined
       stored.expiresAt = Date.parse(list.expires_at_iso)
       if (found) stored.latest = found
     })
-    if (found) await offerInPages(address, found)
+    if (found) await offer(found)
     return { isNew: list.messages.length > 0, hasWaited: list.timed_out === true }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -98,8 +103,12 @@ async function findNewest(
   messages: { id: number }[],
 ): Promise<Found | undefined> {
   for (const { id } of messages.slice(0, MOST_READ)) {
-    const found = findIn(await readMail(address, id))
-    if (found.code !== null || found.link) return found
+    const message = await readMail(address, id).catch((error: ApiError) => {
+      // Deleted in the page meanwhile.
+      if (error.code !== 'message_not_found') throw error
+    })
+    const found = message && findIn(message)
+    if (found && (found.code !== null || found.link)) return found
   }
   return undefined
 }
