@@ -13,6 +13,7 @@ import {
   successSchema,
 } from '../http/server/schemas.ts'
 import { addBlock, type BlockDeps, blockJson, listBlocks, removeBlock } from './blocks.ts'
+import { DANGER_CODES } from './rules.ts'
 
 export interface BlockRouteDeps extends ServerDeps, Omit<BlockDeps, 'now'> {}
 
@@ -71,6 +72,7 @@ export const blockRoutes = [
       ),
     }),
     output: successSchema({ entry: Type.String(), kind, is_new: Type.Boolean() }),
+    problems: DANGER_CODES,
     async handle({ entry: text, ...options }, deps: BlockRouteDeps) {
       const { isNew, ...added } = await addBlock(deps, text, options)
       return success({ ...added, is_new: isNew })

@@ -56,15 +56,15 @@ describe('a block', () => {
   })
 
   test('that is invalid, too wide or too long is refused', async () => {
-    for (const [text, options, message] of [
+    for (const [text, options, message, code = 'invalid_parameter'] of [
       ['no entry', {}, 'is not a domain'],
-      ['10.0.0.0/7', {}, 'wider than /8'],
+      ['10.0.0.0/7', {}, 'wider than /8', 'entry_wide'],
       ['a.test', { ttl: '0s' }, 'ten years'],
       ['a.test', { ttl: '3651d' }, 'ten years'],
       ['a.test', { ttl: 'soon' }, 'ten years'],
     ] as const) {
       await expect(addBlock(deps, text, options)).rejects.toMatchObject({
-        code: 'invalid_parameter',
+        code,
         message: expect.stringContaining(message),
       })
     }

@@ -60,7 +60,7 @@ export interface BlockOptions {
 
 const MAX_SECONDS = 315_360_000 // ten years
 
-/** Adds a block, or replaces the note and end of an existing one. Throws `invalid_parameter`. */
+/** Adds a block, or replaces the note and end of an existing one. Throws `invalid_parameter`, or one of `DANGER_CODES`. */
 export async function addBlock(
   deps: BlockDeps,
   text: string,

@@ -31,7 +31,7 @@ import {
   removeBlock,
   removeBlocks,
 } from './blocks.ts'
-import type { OwnEntries } from './rules.ts'
+import { DANGER_CODES, type OwnEntries } from './rules.ts'
 
 interface AddOptions {
   note?: string
@@ -136,7 +136,8 @@ export async function removeEntries(
 }
 
 function refuse(error: unknown): never {
-  if (!(error instanceof Problem) || error.code !== 'invalid_parameter') throw error
+  const codes: readonly string[] = ['invalid_parameter', ...DANGER_CODES]
+  if (!(error instanceof Problem) || !codes.includes(error.code)) throw error
   throw new CommandError(withOptionName(error.message), 2)
 }
 

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { parseHost, unquoted } from '../base/address.ts'
 import { foldCase } from '../base/case-folding.ts'
 import { ipv6Groups, isIpRange, PRIVATE_RANGES, plainIp } from '../base/ip.ts'
-import { Problem } from '../base/problem.ts'
+import { Problem, type ProblemCode } from '../base/problem.ts'
 import { printable } from '../base/text.ts'
 
 /** What the operator blocks, in canonical form: a domain, an address, an IP address or a CIDR range. Only parseBlockEntry creates one. */
@@ -39,8 +39,8 @@ export interface OwnEntries {
 }
 
 /**
- * Throws `invalid_parameter`. These need `force`: ranges wider than /8 (IPv6: /16), top-level domains, private addresses, and
- * what belongs to the installation.
+ * Throws `invalid_parameter`. These need `force`, else it throws a code of their own: ranges wider than /8 (IPv6: /16), top-level
+ * domains, private addresses, and what belongs to the installation.
  */
 export function parseBlockEntry(
   text: string,
@@ -56,7 +56,7 @@ export function parseBlockEntry(
     )
   }
   const danger = force ? undefined : dangerOf(entry as BlockEntry, own)
-  if (danger) throw new Problem('invalid_parameter', `${entry} ${danger}: confirm it with force.`)
+  if (danger) throw new Problem(danger.code, `${entry} ${danger.text}: confirm it with force.`)
   return entry as BlockEntry
 }
 
@@ -65,25 +65,44 @@ export function blockKind(entry: BlockEntry): BlockKind {
   return /[:/]|^[\d.]+$/.test(entry) ? 'network' : 'domain'
 }
 
-const OF_INSTALLATION = 'blocks addresses or domains of this installation'
+/** Codes of entries that are blocked only with `force`. */
+export const DANGER_CODES = [
+  'entry_wide',
+  'entry_top_level',
+  'entry_private',
+  'entry_own',
+] as const satisfies readonly ProblemCode[]
 
-function dangerOf(entry: BlockEntry, own: OwnEntries | undefined): string | undefined {
+interface Danger {
+  code: (typeof DANGER_CODES)[number]
+  text: string
+}
+
+const OF_INSTALLATION: Danger = {
+  code: 'entry_own',
+  text: 'blocks addresses or domains of this installation',
+}
+
+function dangerOf(entry: BlockEntry, own: OwnEntries | undefined): Danger | undefined {
   const kind = blockKind(entry)
   if (kind === 'address') return undefined
   if (kind === 'domain') {
-    if (!entry.includes('.')) return 'is a whole top-level domain'
+    if (!entry.includes('.'))
+      return { code: 'entry_top_level', text: 'is a whole top-level domain' }
     return own?.domains.some((name) => `.${name}`.endsWith(`.${entry}`))
       ? OF_INSTALLATION
       : undefined
   }
   const network = networkOf(entry)
   const widest = WIDEST[network.family]
-  if (network.bits.length < widest) return `is wider than /${widest}`
+  if (network.bits.length < widest) return { code: 'entry_wide', text: `is wider than /${widest}` }
   const overlaps = (range: string) => hasOverlap(networkOf(range), network)
   if (own?.networks.some(overlaps)) return OF_INSTALLATION
-  return PRIVATE_RANGES.some(overlaps)
-    ? 'blocks private addresses, such as those of proxies and containers'
-    : undefined
+  if (!PRIVATE_RANGES.some(overlaps)) return undefined
+  return {
+    code: 'entry_private',
+    text: 'blocks private addresses, such as those of proxies and containers',
+  }
 }
 
 function hasOverlap(one: Network, other: Network): boolean {

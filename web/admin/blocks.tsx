@@ -1,5 +1,7 @@
+import type { ProblemCode } from '../../src/base/problem.ts'
 import { ApiError } from '../site/api-client.ts'
 import { t } from '../site/i18n.ts'
+import type { FormValues } from './form.tsx'
 import { type FormActionView, listView } from './list.tsx'
 import { call, calling } from './state.ts'
 import { a, timeText } from './texts.ts'
@@ -31,20 +33,18 @@ export const blocksView = listView('blocks', () => ({
   }),
 }))
 
-/** By the words of the service about an entry that it blocks only with `force`. */
+/** What the service blocks only with `force`, by the code of its error. */
 const DANGERS = {
-  private: / private addresses/,
-  wide: / wider than /,
-  top: / top-level domain/,
-  own: / of this installation/,
-} as const
-const DANGER_NAMES = Object.keys(DANGERS) as (keyof typeof DANGERS)[]
+  entry_private: 'admin_block_danger_private',
+  entry_wide: 'admin_block_danger_wide',
+  entry_top_level: 'admin_block_danger_top',
+  entry_own: 'admin_block_danger_own',
+} as const satisfies Partial<Record<ProblemCode, string>>
 
-function dangerText(error: unknown): string | undefined {
-  const message = error instanceof ApiError ? error.message : ''
-  const [, entry = '', danger = ''] = /^(\S+)( .*): confirm it with force\.$/.exec(message) ?? []
-  const name = DANGER_NAMES.find((one) => DANGERS[one].test(danger))
-  return name && a(`admin_block_danger_${name}`, { entry })
+function dangerText(error: unknown, { entry }: FormValues): string | undefined {
+  const names: Partial<Record<string, (typeof DANGERS)[keyof typeof DANGERS]>> = DANGERS
+  const name = error instanceof ApiError ? names[error.code] : undefined
+  return name && a(name, { entry: String(entry) })
 }
 
 export function blockAction(sender = ''): FormActionView {

@@ -89,7 +89,7 @@ export interface FormView {
   submit: string
   fields: readonly FieldView[]
   /** For what is refused without `force`: what to say about the error, and the button that sends the form with it. */
-  warning?: { text(error: unknown): string | undefined; submit: string }
+  warning?: { text(error: unknown, values: FormValues): string | undefined; submit: string }
 }
 
 interface DialogFormProps {
@@ -118,7 +118,7 @@ export function DialogForm({ text, form, run, action }: DialogFormProps) {
       try {
         return await run(warned === '' ? values : { ...values, force: true })
       } catch (error) {
-        const about = warning?.text(error)
+        const about = warning?.text(error, values)
         if (about === undefined) throw error
         setWarned(about)
         return ''
