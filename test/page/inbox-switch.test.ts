@@ -128,6 +128,55 @@ test('mail of an address that is not shown appears at once: in a toast, in the t
   expect(await row(page, 'For the second').count()).toBe(1)
 })
 
+test('the messages of all addresses are searched, selected and deleted like those of one, and opening one of them keeps the search', async () => {
+  const page = await visit('/favicon.svg')
+  const [first, second] = [await app().session(), await app().session()]
+  await storeMailboxes(page, [first, second])
+  const text = `${'A long beginning. '.repeat(20)}Needle.`
+  await app().mail(first.email, plainMail({ subject: 'Receipt 1' }))
+  await app().mail(second.email, plainMail({ subject: 'Receipt 2' }))
+  await app().mail(second.email, plainMail({ subject: 'Letter', text }))
+  await page.goto(`${app().url}/`)
+  await waitForInbox(page)
+  await press(page, 'All addresses')
+  for (const subject of ['Receipt 1', 'Receipt 2', 'Letter']) await row(page, subject).waitFor()
+  expect(await page.locator('.tools .danger').isDisabled(), 'not everything at once').toBe(true)
+
+  const search = page.getByRole('searchbox')
+  await search.fill('needle')
+  await row(page, 'Letter').waitFor()
+  await row(page, 'Receipt 1').waitFor({ state: 'detached' })
+  await search.fill('receipt')
+  await row(page, 'Letter').waitFor({ state: 'detached' })
+  // Received in the same second, they may be in either order.
+  const found = await page.locator('.mail-subject').allInnerTexts()
+  const owners = { 'Receipt 1': first.email, 'Receipt 2': second.email }
+  await page.locator('.mail-open').first().click()
+  for (const subject of found) {
+    await page.getByRole('heading', { name: subject }).waitFor()
+    expect(await address(page).innerText()).toBe(owners[subject as keyof typeof owners])
+    expect(await page.locator('.mail').count()).toBe(2)
+    await page.keyboard.press('j')
+  }
+  await page.keyboard.press('Escape')
+
+  await page.getByRole('checkbox', { name: 'Select all' }).check()
+  await page.getByText('2 selected').waitFor()
+  await press(page, 'Delete')
+  await page.getByText('No messages match your search.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await row(page, 'Receipt 1').waitFor()
+  await search.fill('')
+  await page.getByRole('checkbox', { name: 'Select “Receipt 1”' }).check()
+  await page.getByRole('checkbox', { name: 'Select “Letter”' }).check()
+  await page.keyboard.press('#')
+  await row(page, 'Letter').waitFor({ state: 'detached' })
+  await opener(page, 'Receipt 2').focus()
+  await page.goto(`${app().url}/favicon.svg`)
+  await waitForSubjects(app(), first.token, [])
+  await waitForSubjects(app(), second.token, ['Receipt 2'])
+})
+
 describe('many addresses', () => {
   const NEW = 12
 

@@ -76,6 +76,9 @@ export function markExpired(mailbox: Mailbox): void {
 /** Removes it from the list; the session itself goes on. */
 export function removeMailbox({ email }: Mailbox): void {
   localStore.set(`${PREFIX}${email}`, undefined)
+  for (const store of [localStore, tabStore]) {
+    if (store.get(SELECTED) === email) store.set(SELECTED, undefined)
+  }
   setMailboxes(latestMailboxes().filter((one) => one.email !== email))
 }
 
@@ -107,6 +110,11 @@ function setMailboxes(all: Mailbox[]): void {
 /** From storage, where other tabs write too; but only memory has what could not be stored. */
 function latestMailboxes(): Mailbox[] {
   return storageBlocked.value ? mailboxes.value : readMailboxes()
+}
+
+/** Also one that has expired. */
+export function isStored(email: string): boolean {
+  return localStore.get(`${PREFIX}${email}`) !== undefined
 }
 
 function readMailboxes(): Mailbox[] {

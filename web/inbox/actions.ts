@@ -1,61 +1,70 @@
+import type { Mailbox } from '../address/mailbox.ts'
+import { currentMailbox } from '../address/mailboxes.ts'
 import { deleteAllMessages, deleteMessages } from './deletions.ts'
-import { isSearching, selectAll, selected, setSelected, visibleMessages } from './messages.ts'
 import {
   closeMessage,
-  isAllShown,
   isAlone,
   isFullWindow,
   isOnePane,
-  newerId,
-  olderId,
+  newer,
+  older,
+  openedKey,
   openedMessage,
-  openMessage,
+  openMessageOf,
 } from './open-message.ts'
+import {
+  isAllShown,
+  isSearching,
+  type Row,
+  rowKey,
+  selectAll,
+  selected,
+  setSelected,
+  visibleRows,
+} from './rows.ts'
 
-/** Id of the row that had the focus last. */
-let cursor: number | undefined
+/** Key of the row that had the focus last. */
+let cursor: string | undefined
 
-export function setCursor(id: number): void {
-  cursor = id
+export function setCursor(key: string): void {
+  cursor = key
 }
 
-/** The open message, else the row that had the focus last. The list of all addresses has rows of its own. */
-function currentId(): number | undefined {
-  if (openedMessage.value) return openedMessage.value.id
-  if (isAllShown.value) return undefined
-  return visibleMessages.value.find(({ id }) => id === cursor)?.id
+/** Of the open message, else the one that had the focus last. */
+function currentRow(): Row | undefined {
+  return visibleRows.value.find(({ key }) => key === (openedKey.value ?? cursor))
 }
 
 /** To the next or previous row; while a message is open, opens that one. */
 export function moveCursor(step: 1 | -1): void {
-  const rows = visibleMessages.value
-  const from = rows.findIndex(({ id }) => id === currentId())
-  const to = from < 0 ? rows[0] : rows[from + step]
+  const rows = visibleRows.value
+  const current = currentRow()
+  const to = current ? rows[rows.indexOf(current) + step] : rows[0]
   if (!to) return
-  cursor = to.id
+  cursor = to.key
   const isInReader = document.getElementById('reader')?.contains(document.activeElement)
-  if (isAlone.value || isInReader) openAndFocus(to.id)
+  if (isAlone.value || isInReader) openAndFocus(to.mailbox, to.message.id)
   else {
-    if (openedMessage.value) openMessage(to.id)
-    focusRow(to.id)
+    if (openedMessage.value) openMessageOf(to.mailbox, to.message.id)
+    focusRow(to.key)
   }
 }
 
 /** Toggles the selection of the current row. */
 export function toggleSelected(): void {
-  const id = currentId()
-  if (id !== undefined) setSelected(id, !selected.value.has(id))
+  const row = currentRow()
+  if (row) setSelected(row.key, !selected.value.has(row.key))
 }
 
 export function openCurrent(): void {
-  const id = currentId() ?? visibleMessages.value[0]?.id
-  if (id !== undefined) openAndFocus(id)
+  const row = currentRow() ?? visibleRows.value[0]
+  if (row) openAndFocus(row.mailbox, row.message.id)
 }
 
 /** For the keyboard: the next Tab leads into the message, not through the rest of the list. */
-export function openAndFocus(id: number): void {
-  wantsFocus = openedMessage.value?.id !== id
-  openMessage(id)
+export function openAndFocus(mailbox: Mailbox, id: number): void {
+  wantsFocus = openedKey.value !== rowKey(mailbox, id)
+  openMessageOf(mailbox, id)
   if (!wantsFocus) focusReader()
 }
 
@@ -70,36 +79,45 @@ export function takesFocus(): boolean {
 
 /** Deletes the open message, else the selected ones, else the current row. */
 export function deleteCurrent(): void {
-  const id = currentId()
+  const row = currentRow()
   if (openedMessage.value) deleteOpened()
-  else if (isAllShown.value) return
   else if (selected.value.size > 0) deleteSelectedOrAll()
-  else if (id !== undefined) deleteRow(id)
+  else if (row) deleteRow(row.key)
 }
 
 /** Then shows the next older message; with one pane, the list. */
 export function deleteOpened(): void {
-  const id = openedMessage.value?.id
-  const next = olderId.value ?? newerId.value
-  if (id === undefined) return
-  if (next !== undefined && !isOnePane()) openMessage(next)
-  deleteMessages([id])
+  const [mailbox, message] = [currentMailbox.value, openedMessage.value]
+  const next = older.value ?? newer.value
+  if (!mailbox || !message) return
+  if (next && !isOnePane()) openMessageOf(next.mailbox, next.message.id)
+  deleteMessages([{ mailbox, message }])
 }
 
-export function deleteRow(id: number): void {
-  const index = visibleMessages.value.findIndex((row) => row.id === id)
-  const next = visibleMessages.value[index + 1] ?? visibleMessages.value[index - 1]
-  if (openedMessage.value?.id === id) deleteOpened()
-  else deleteMessages([id])
+export function deleteRow(key: string): void {
+  const index = visibleRows.value.findIndex((row) => row.key === key)
+  const row = visibleRows.value[index]
+  const next = visibleRows.value[index + 1] ?? visibleRows.value[index - 1]
+  if (!row) return
+  if (openedKey.value === key) deleteOpened()
+  else deleteMessages([row])
   // The focus would be lost with the row.
-  cursor = next?.id
-  if (!focusRow(next?.id)) focusList()
+  cursor = next?.key
+  if (!focusRow(next?.key)) focusList()
 }
 
-/** Deletes the selected messages; if none is selected those found by a search, else all. */
+/** False where it would be everything of all addresses. */
+export function canDelete(): boolean {
+  const isChosen = selected.value.size > 0 || isSearching.value || !isAllShown.value
+  return isChosen && visibleRows.value.length > 0
+}
+
+/** Deletes the selected messages; if none is selected those found by a search, else all of the address. */
 export function deleteSelectedOrAll(): void {
-  if (selected.value.size > 0) deleteMessages([...selected.value])
-  else if (isSearching.value) deleteMessages(visibleMessages.value.map(({ id }) => id))
+  if (!canDelete()) return
+  if (selected.value.size > 0)
+    deleteMessages(visibleRows.value.filter(({ key }) => selected.value.has(key)))
+  else if (isSearching.value) deleteMessages(visibleRows.value)
   else deleteAllMessages()
   selectAll(false)
   focusList()
@@ -114,13 +132,13 @@ export function dismiss(): boolean {
   return true
 }
 
-export function rowId(id: number): string {
-  return `mail-${id}`
+export function rowId(key: string): string {
+  return `mail-${key}`
 }
 
 /** False if there is no such row. */
-export function focusRow(id: number | undefined): boolean {
-  const row = document.getElementById(rowId(id ?? 0))
+export function focusRow(key: string | undefined): boolean {
+  const row = document.getElementById(rowId(key ?? ''))
   row?.focus({ preventScroll: true })
   row?.scrollIntoView({ block: 'nearest' })
   return row !== null

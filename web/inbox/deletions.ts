@@ -11,6 +11,7 @@ import {
   messages,
   type PageDeletion,
 } from './messages.ts'
+import type { Row } from './rows.ts'
 import { delay, retryDelaySeconds } from './sync/retry.ts'
 import { pollNow } from './sync/stream.ts'
 
@@ -23,23 +24,24 @@ export const failed = computed(() => deletions.value.filter((one) => one.state =
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /** Hides messages at once and deletes them when the time to undo is over. */
-export function deleteMessages(ids: readonly number[], upToId?: number): void {
-  const token = currentMailbox.value?.token
-  if (!token || ids.length === 0) return
-  const deletion = {
-    token,
-    ids,
-    ...(upToId !== undefined && { upToId }),
-    state: 'undoable',
-  } as const
-  deletions.value = [...without(failed.value), deletion]
-  resumeUndo()
+export function deleteMessages(rows: readonly Pick<Row, 'mailbox' | 'message'>[]): void {
+  const byMailbox = Map.groupBy(rows, ({ mailbox }) => mailbox.token)
+  deleteUndoably(
+    [...byMailbox].map(([token, some]) => ({ token, ids: some.map(({ message }) => message.id) })),
+  )
 }
 
 /** Every message of the mailbox, except those that arrive from now on. */
 export function deleteAllMessages(): void {
+  const token = currentMailbox.value?.token
   const ids = messages.value.map(({ id }) => id)
-  deleteMessages(ids, Math.max(...ids))
+  if (token && ids.length > 0) deleteUndoably([{ token, ids, upToId: Math.max(...ids) }])
+}
+
+function deleteUndoably(some: readonly Deletion[]): void {
+  const added = some.map((one): PageDeletion => ({ ...one, state: 'undoable' }))
+  deletions.value = [...without(failed.value), ...added]
+  resumeUndo()
 }
 
 function without(some: readonly Deletion[]): PageDeletion[] {

@@ -2,26 +2,23 @@ import { useEffect, useState } from 'preact/hooks'
 import { currentMailbox, rulesByAddress } from '../address/mailboxes.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
-import { deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
+import { canDelete, deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
+import { actionLinks, isMailboxFull, isRead, isTruncated, messages } from './messages.ts'
+import { openedKey } from './open-message.ts'
+import { MessageRow } from './row.tsx'
 import {
-  actionLinks,
   allSelected,
   clearSearch,
   type Filter,
   filters,
-  isMailboxFull,
+  isAllShown,
   isSearching,
-  isTruncated,
-  messages,
-  readIds,
   searchQuery,
   selectAll,
   selected,
   toggleFilter,
-  visibleMessages,
-} from './messages.ts'
-import { openedMessage } from './open-message.ts'
-import { MessageRow } from './row.tsx'
+  visibleRows,
+} from './rows.ts'
 import './list.css'
 import './tools.css'
 import { Icon } from '../site/icon.tsx'
@@ -36,26 +33,33 @@ export function MessageRows() {
   return (
     <>
       <Toolbar />
+      {!isAllShown.value && <Notices />}
+      {/* A new query starts at the top. */}
+      {visibleRows.value.length === 0 ? <NoRows /> : <Rows key={rowsKey()} />}
+    </>
+  )
+}
+
+function Notices() {
+  return (
+    <>
       {isMailboxFull.value && <p class="notice list-notice">{fullText()}</p>}
       {isTruncated.value && (
         <p class="soft list-notice">{t('inbox_truncated', { count: messages.value.length })}</p>
       )}
-      {/* A new query starts at the top. */}
-      {visibleMessages.value.length === 0 ? <NoMatches /> : <Rows key={rowsKey()} />}
     </>
   )
 }
 
 function rowsKey(): string {
-  return [...filters.value, searchQuery.value].join(' ')
+  return [isAllShown.value, ...filters.value, searchQuery.value].join(' ')
 }
 
 // Rows rendered at once, about a screen and a half; more follow when the browser is idle.
 const STEP = 40
 
 function Rows() {
-  const rows = visibleMessages.value
-  const openId = openedMessage.value?.id
+  const rows = visibleRows.value
   const query = searchQuery.value.trim()
   const [drawn, draw] = useState(STEP)
   useEffect(() => {
@@ -72,14 +76,21 @@ function Rows() {
       }}
     >
       {/* A component that reads signals, and a row reads texts, is rendered again only if its properties differ. */}
-      {rows.slice(0, drawn).map((message) => (
+      {rows.slice(0, drawn).map(({ key, mailbox, message }) => (
         <MessageRow
-          key={message.id}
+          key={key}
+          rowKey={key}
+          mailbox={mailbox}
           message={message}
-          isUnread={!readIds.value.has(message.id)}
-          isSelected={selected.value.has(message.id)}
-          isOpen={message.id === openId}
-          link={actionLinks.value.get(message.id)}
+          address={isAllShown.value ? (mailbox.label ?? mailbox.email) : undefined}
+          isUnread={!isRead(mailbox, message.id)}
+          isSelected={selected.value.has(key)}
+          isOpen={key === openedKey.value}
+          link={
+            mailbox.email === currentMailbox.value?.email
+              ? actionLinks.value.get(message.id)
+              : undefined
+          }
           query={query}
         />
       ))}
@@ -98,7 +109,8 @@ function whenIdle(operation: () => void): () => void {
   return () => cancelIdleCallback(idle)
 }
 
-function NoMatches() {
+function NoRows() {
+  if (!isSearching.value) return <p class="list-none">{t('inbox_all_empty')}</p>
   return (
     <div class="list-none">
       <p>{t('inbox_no_matches')}</p>
@@ -125,7 +137,7 @@ function Toolbar() {
             if (box) box.indeterminate = count > 0 && !allSelected.value
           }}
           onChange={({ currentTarget }) => selectAll(currentTarget.checked)}
-          disabled={visibleMessages.value.length === 0}
+          disabled={visibleRows.value.length === 0}
         />
       </label>
       <SearchField onOpen={setOpen} />
@@ -135,7 +147,7 @@ function Toolbar() {
         aria-label={deleteLabel()}
         title={deleteLabel()}
         onClick={deleteSelectedOrAll}
-        disabled={visibleMessages.value.length === 0}
+        disabled={!canDelete()}
       />
       {(isOpen || isSearching.value) && <Filters />}
     </div>
@@ -149,10 +161,16 @@ const FILTERS = {
   files: 'inbox_filter_files',
 } as const satisfies Record<Filter, string>
 
+/** Links are known for one address only. */
+function offeredFilters(): Filter[] {
+  const all = Object.keys(FILTERS) as Filter[]
+  return isAllShown.value ? all.filter((filter) => filter !== 'link') : all
+}
+
 function Filters() {
   return (
     <fieldset class="filters" aria-label={t('inbox_filters')}>
-      {(Object.keys(FILTERS) as Filter[]).map((filter) => (
+      {offeredFilters().map((filter) => (
         <Button
           key={filter}
           class="chip"
@@ -167,9 +185,8 @@ function Filters() {
 }
 
 function deleteLabel(): string {
-  if (selected.value.size > 0) return t('site_delete')
-  const count = visibleMessages.value.length
-  if (count === 0) return t('site_delete')
+  const count = visibleRows.value.length
+  if (selected.value.size > 0 || !canDelete()) return t('site_delete')
   return isSearching.value ? t('inbox_delete_found', { count }) : t('inbox_delete_all')
 }
 
@@ -197,11 +214,11 @@ function SearchField({ onOpen }: { onOpen(isOpen: boolean): void }) {
             focusList()
             onOpen(false)
           }
-          if (event.key === 'Enter') focusRow(visibleMessages.value[0]?.id)
+          if (event.key === 'Enter') focusRow(visibleRows.value[0]?.key)
         }}
       />
       <span class={isOn ? 'soft search-count' : 'unseen'} role="status">
-        {isOn ? t('inbox_matches', { count: visibleMessages.value.length }) : ''}
+        {isOn ? t('inbox_matches', { count: visibleRows.value.length }) : ''}
       </span>
     </search>
   )

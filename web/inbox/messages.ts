@@ -1,6 +1,6 @@
 import { batch, computed, signal } from '@preact/signals'
 import type { Mailbox } from '../address/mailbox.ts'
-import { currentMailbox, mailboxes } from '../address/mailboxes.ts'
+import { currentMailbox, isStored, mailboxes } from '../address/mailboxes.ts'
 import type { MessageList as Listed, MessageSummary } from '../site/api.ts'
 import { localStore } from '../site/storage.ts'
 import {
@@ -8,9 +8,9 @@ import {
   type DeletedMessages,
   type Deletion,
   EMPTY_LIST,
+  type IdsByAddress,
   isDeletedBy,
   type MessageList,
-  matchesQuery,
   parseIds,
   withIds,
   withMessage,
@@ -64,23 +64,6 @@ export interface PageDeletion extends Deletion {
 
 /** Deleted by the user, not yet by the server; of all mailboxes. */
 export const deletions = signal<readonly PageDeletion[]>([])
-export const searchQuery = signal('')
-export type Filter = 'unread' | 'code' | 'link' | 'files'
-/** All of them must be met. */
-export const filters = signal<ReadonlySet<Filter>>(new Set())
-export const isSearching = computed(() => searchQuery.value.trim() !== '' || filters.value.size > 0)
-
-export function toggleFilter(filter: Filter): void {
-  // What is read from now on stays in the list until then.
-  if (filter === 'unread') readBefore.value = readIds.value
-  filters.value = filters.value.symmetricDifference(new Set([filter]))
-}
-
-export function clearSearch(): void {
-  searchQuery.value = ''
-  filters.value = new Set()
-}
-
 /** A link that the recipient is meant to follow. */
 export interface ActionLink {
   kind: 'verify' | 'sign_in' | 'reset'
@@ -88,7 +71,7 @@ export interface ActionLink {
   host: string
 }
 
-/** By the id of the message; undefined if it must not be offered. Loaded by links.ts. */
+/** Of the address that is shown, by the id of the message; undefined if it must not be offered. Loaded by links.ts. */
 export const actionLinks = signal<ReadonlyMap<number, ActionLink | undefined>>(new Map())
 
 /** Newest first. */
@@ -96,30 +79,6 @@ export const messages = computed(() =>
   // Not by `messagesOf`: nothing changes here when another address gets mail.
   currentMailbox.value ? undeleted(currentMailbox.value, messageList.value) : [],
 )
-/** Ids of messages whose text contains the query, according to the server. */
-export const textMatches = signal<{ query: string; ids: ReadonlySet<number> } | undefined>(
-  undefined,
-)
-const readBefore = signal<ReadonlySet<number>>(new Set())
-const FILTERS: Record<Filter, (message: MessageSummary) => boolean> = {
-  unread: ({ id }) => !readBefore.value.has(id),
-  code: ({ code }) => code !== null,
-  link: ({ id }) => actionLinks.value.has(id),
-  files: ({ attachments }) => (attachments ?? 0) > 0,
-}
-/** Messages that match the search. */
-export const visibleMessages = computed(() => {
-  if (!isSearching.value) return messages.value
-  const query = searchQuery.value.trim()
-  const ids = textMatches.value?.query === query ? textMatches.value.ids : undefined
-  const tests = [...filters.value].map((filter) => FILTERS[filter])
-  return messages.value.filter(
-    (message) =>
-      tests.every((test) => test(message)) &&
-      (query === '' || matchesQuery(message, query) || ids?.has(message.id)),
-  )
-})
-
 /** Called with new messages of an address; not with those that were there when the page was opened. */
 export const arrivalListeners = new Set<(messages: MessageSummary[], email: string) => void>()
 /** The running polls. `changed`: what the stream has added or updated since it was sent. */
@@ -230,8 +189,8 @@ export const unreadByAddress = computed(
   () =>
     new Map(
       mailboxes.value.map((mailbox) => {
-        const read = new Set(readIdsOf(mailbox.email))
-        return [mailbox.email, messagesOf(mailbox).filter(({ id }) => !read.has(id)).length]
+        const unread = messagesOf(mailbox).filter(({ id }) => !isRead(mailbox, id))
+        return [mailbox.email, unread.length]
       }),
     ),
 )
@@ -243,13 +202,19 @@ export const unreadTotal = computed(() =>
 const STORAGE_KEY = 'read'
 const readByAddress = signal(parseIds(localStore.get(STORAGE_KEY)))
 
-/** Messages of an address that were read in this browser. */
-export function readIdsOf(email: string): readonly number[] {
-  return readByAddress.value[email] ?? []
+/** Ids of messages that were read in this browser, by address. */
+export const readByMailbox = computed(
+  () => new Map(Object.entries(readByAddress.value).map(([email, ids]) => [email, new Set(ids)])),
+)
+
+export function isRead({ email }: Mailbox, id: number): boolean {
+  return readByMailbox.value.get(email)?.has(id) ?? false
 }
 
 /** Ids read in the current mailbox. */
-export const readIds = computed(() => new Set(readIdsOf(currentMailbox.value?.email ?? '')))
+export const readIds = computed(
+  () => readByMailbox.value.get(currentMailbox.value?.email ?? '') ?? new Set<number>(),
+)
 export const unreadCount = computed(
   () => messages.value.filter(({ id }) => !readIds.value.has(id)).length,
 )
@@ -260,34 +225,23 @@ export function markRead(...ids: number[]): void {
   // Another tab may have written since we read.
   const before = { ...readByAddress.value, ...parseIds(localStore.get(STORAGE_KEY)) }
   const addresses = mailboxes.value.map((mailbox) => mailbox.email)
-  readByAddress.value = withIds(before, { email, ids }, addresses)
-  localStore.set(STORAGE_KEY, JSON.stringify(readByAddress.value))
+  storeRead(withIds(before, { email, ids }, addresses))
+}
+
+/** Nothing of an address stays that was removed from this browser. */
+mailboxes.subscribe((all) => {
+  const before = Object.entries(readByAddress.peek())
+  const rest = before.filter(
+    ([email]) => all.some((mailbox) => mailbox.email === email) || isStored(email),
+  )
+  if (rest.length < before.length) storeRead(Object.fromEntries(rest))
+})
+
+function storeRead(ids: IdsByAddress): void {
+  readByAddress.value = ids
+  localStore.set(STORAGE_KEY, JSON.stringify(ids))
 }
 
 addEventListener('storage', ({ key, newValue }) => {
   if (key === `mayfly ${STORAGE_KEY}`) readByAddress.value = parseIds(newValue ?? undefined)
 })
-
-const selectedIds = signal<ReadonlySet<number>>(new Set())
-
-/** Only visible messages, so that none hidden by a search is deleted by mistake. */
-export const selected = computed(
-  () =>
-    new Set(
-      visibleMessages.value.filter(({ id }) => selectedIds.value.has(id)).map(({ id }) => id),
-    ),
-)
-export const allSelected = computed(
-  () => selected.value.size > 0 && selected.value.size === visibleMessages.value.length,
-)
-
-export function setSelected(id: number, on: boolean): void {
-  const after = new Set(selectedIds.value)
-  if (on) after.add(id)
-  else after.delete(id)
-  selectedIds.value = after
-}
-
-export function selectAll(on: boolean): void {
-  selectedIds.value = new Set(on ? visibleMessages.value.map(({ id }) => id) : [])
-}

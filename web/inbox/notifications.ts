@@ -9,7 +9,7 @@ import { withLock } from '../site/lock.ts'
 import { localStore } from '../site/storage.ts'
 import { arrivalListeners, unreadByAddress, unreadTotal } from './messages.ts'
 import { newCode } from './newest.ts'
-import { isAllShown } from './open-message.ts'
+import { isAllShown } from './rows.ts'
 
 export const soundOn = signal(localStore.get('sound') === 'on')
 /** On, off, or why they cannot be on: by the browser's settings, or because it shows none from a page. */

@@ -1,8 +1,9 @@
 import { batch, computed, effect, signal } from '@preact/signals'
 import type { Mailbox } from '../address/mailbox.ts'
-import { currentMailbox, mailboxes, selectMailbox } from '../address/mailboxes.ts'
+import { currentMailbox, selectMailbox } from '../address/mailboxes.ts'
 import { matchesMedia } from '../site/media.ts'
-import { isLoaded, messages, visibleMessages } from './messages.ts'
+import { isLoaded, messages } from './messages.ts'
+import { type Row, rowKey, visibleRows } from './rows.ts'
 
 /** The open message is a history entry, so that Back leads to the list. */
 const openId = signal(messageIdIn(history.state))
@@ -10,8 +11,13 @@ const openId = signal(messageIdIn(history.state))
 export const openedMessage = computed(() => messages.value.find(({ id }) => id === openId.value))
 /** True also while the list with the message is being loaded. */
 export const isReading = computed(() => openId.value !== undefined)
-export const newerId = computed(() => neighbour(-1))
-export const olderId = computed(() => neighbour(1))
+/** In the list. */
+export const openedKey = computed(() => {
+  const [mailbox, message] = [currentMailbox.value, openedMessage.value]
+  return mailbox && message && rowKey(mailbox, message.id)
+})
+export const newer = computed(() => neighbour(-1))
+export const older = computed(() => neighbour(1))
 
 // Too narrow or too low for list and reader side by side. The style sheets of inbox and reader have the same condition.
 const hasOnePane = matchesMedia('(max-width: 48rem), (max-height: 30rem)')
@@ -29,14 +35,6 @@ export function isOnePane(): boolean {
 
 export function toggleFullWindow(): void {
   if (openedMessage.value && !hasOnePane.value) isFullWindow.value = !isFullWindow.value
-}
-
-const wantsAll = signal(false)
-/** The list has the messages of all addresses. */
-export const isAllShown = computed(() => wantsAll.value && mailboxes.value.length > 1)
-
-export function showAll(isAll: boolean): void {
-  wantsAll.value = isAll
 }
 
 /** Opens a message of any address, which is shown from now on. */
@@ -91,9 +89,9 @@ function showMessage(id: number | undefined): void {
   openId.value = id
 }
 
-function neighbour(step: 1 | -1): number | undefined {
-  const index = visibleMessages.value.findIndex(({ id }) => id === openId.value)
-  return index < 0 ? undefined : visibleMessages.value[index + step]?.id
+function neighbour(step: 1 | -1): Row | undefined {
+  const index = visibleRows.value.findIndex(({ key }) => key === openedKey.value)
+  return index < 0 ? undefined : visibleRows.value[index + step]
 }
 
 function messageIdIn(state: unknown): number | undefined {

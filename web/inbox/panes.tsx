@@ -9,28 +9,21 @@ import { Icon } from '../site/icon.tsx'
 import { deleteOpened, focusReader, focusRow, openAndFocus, takesFocus } from './actions.ts'
 import { FirstMail } from './first-mail.tsx'
 import { MessageRows } from './list.tsx'
-import {
-  actionLinks,
-  connectionStatus,
-  markRead,
-  selected,
-  unreadCount,
-  unreadTotal,
-} from './messages.ts'
+import { actionLinks, connectionStatus, markRead, unreadCount, unreadTotal } from './messages.ts'
 import { isNewestNew, markCopied, newestAction } from './newest.ts'
 import {
   closeMessage,
-  isAllShown,
   isFullWindow,
   isOnePane,
   listScrollTop,
-  newerId,
-  olderId,
+  newer,
+  older,
+  openedKey,
   openedMessage,
-  openMessage,
-  showAll,
+  openMessageOf,
   toggleFullWindow,
 } from './open-message.ts'
+import { isAllShown, type Row, selected, showAll } from './rows.ts'
 import { RefreshButton, StatusLine } from './status.tsx'
 import './empty.css'
 
@@ -49,7 +42,7 @@ export function Panes() {
       <div class="list">
         <ListHeader />
         {isOnePane() && isNewestNew.value && <Newest />}
-        {isAllShown.value ? <AllRows /> : <MessageRows />}
+        <MessageRows />
       </div>
       <section id="reader" class="reader-pane" aria-label={t('inbox_reader')} tabIndex={-1}>
         <ReaderPane />
@@ -84,22 +77,6 @@ function Count() {
   if (count > 0) return <span class="badge">{t('inbox_selected', { count })}</span>
   const unread = isAllShown.value ? unreadTotal.value : unreadCount.value
   return unread > 0 ? <span class="badge good">{t('inbox_unread', { count: unread })}</span> : null
-}
-
-const allModule = signal<typeof import('./all-addresses.tsx') | undefined>(undefined)
-
-function AllRows() {
-  useEffect(() => {
-    import('./all-addresses.tsx').then(
-      (loaded) => {
-        allModule.value = loaded
-      },
-      // Offline, or a newer build has replaced the files.
-      () => showAll(false),
-    )
-  }, [])
-  const { AllAddresses } = allModule.value ?? {}
-  return AllAddresses ? <AllAddresses /> : <p class="list-none">{t('site_loading')}</p>
 }
 
 /** Not part of the first load: a new visitor has no mail yet. */
@@ -157,8 +134,8 @@ function ReaderPane() {
       isFullWindow={isFullWindow.value}
       onFullWindow={toggleFullWindow}
       onBack={closeMessage}
-      onNewer={openHandler(newerId.value)}
-      onOlder={openHandler(olderId.value)}
+      onNewer={openHandler(newer.value)}
+      onOlder={openHandler(older.value)}
       onDelete={deleteOpened}
       onShown={() => markRead(summary.id)}
     />
@@ -168,7 +145,8 @@ function ReaderPane() {
 /** The newest code or link, large. With one pane only until it is read. */
 function Newest() {
   const message = newestAction.value
-  if (!message || typeof readerModule.value !== 'object') return null
+  const mailbox = currentMailbox.value
+  if (!message || !mailbox || typeof readerModule.value !== 'object') return null
   const { NewestCard } = readerModule.value
   return (
     <NewestCard
@@ -176,31 +154,31 @@ function Newest() {
       message={message}
       link={actionLinks.value.get(message.id)}
       onCopy={() => markCopied(message.id)}
-      onOpen={() => openAndFocus(message.id)}
+      onOpen={() => openAndFocus(mailbox, message.id)}
     />
   )
 }
 
-function openHandler(id: number | undefined): (() => void) | undefined {
-  return id === undefined ? undefined : () => openMessage(id)
+function openHandler(row: Row | undefined): (() => void) | undefined {
+  return row && (() => openMessageOf(row.mailbox, row.message.id))
 }
 
 /** With one pane, focus and scroll position move with it and back. */
 function useFocusAndScroll(): void {
-  const id = openedMessage.value?.id
-  const previous = useRef<number | undefined>(undefined)
+  const key = openedKey.value
+  const previous = useRef<string | undefined>(undefined)
   useEffect(() => {
     const last = previous.current
-    if (last === id) return
-    previous.current = id
-    if (id === undefined) {
+    if (last === key) return
+    previous.current = key
+    if (key === undefined) {
       if (isOnePane()) scrollTo({ top: listScrollTop.value, behavior: 'instant' })
       focusRow(last)
     } else if (isOnePane()) {
       scrollTo({ top: 0, behavior: 'instant' })
       focusReader()
     } else if (takesFocus()) focusReader()
-  }, [id])
+  }, [key])
 }
 
 export function EmptyState() {

@@ -2,7 +2,6 @@ import { signal, useComputed } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { displaySender } from '../../src/shared/sender-display.ts'
 import { announce } from '../site/announce.ts'
-import type { MessageSummary } from '../site/api.ts'
 import { copyText } from '../site/copy-button.tsx'
 import { formatReceived } from '../site/format.ts'
 import { language, t } from '../site/i18n.ts'
@@ -10,12 +9,15 @@ import { Icon } from '../site/icon.tsx'
 import { leavePath } from '../site/link-target.ts'
 import { deleteRow, openAndFocus, rowId, setCursor } from './actions.ts'
 import { highlighted } from './message-list.ts'
-import { type ActionLink, setSelected } from './messages.ts'
+import type { ActionLink } from './messages.ts'
 import { markCopied } from './newest.ts'
-import { openMessage } from './open-message.ts'
+import { openMessageOf } from './open-message.ts'
+import { type Row, setSelected } from './rows.ts'
 
-interface RowProps {
-  message: MessageSummary
+interface RowProps extends Pick<Row, 'mailbox' | 'message'> {
+  rowKey: string
+  /** Shown instead of the preview. */
+  address: string | undefined
   isUnread: boolean
   isSelected: boolean
   isOpen: boolean
@@ -25,7 +27,18 @@ interface RowProps {
   query: string
 }
 
-export function MessageRow({ message, isUnread, isSelected, isOpen, link, query }: RowProps) {
+export function MessageRow(props: RowProps) {
+  const {
+    rowKey: key,
+    mailbox,
+    message,
+    address,
+    isUnread,
+    isSelected,
+    isOpen,
+    link,
+    query,
+  } = props
   const { id, code } = message
   const files = message.attachments ?? 0
   const { title: sender } = displaySender(message.sender_name, message.sender_email)
@@ -42,17 +55,17 @@ export function MessageRow({ message, isUnread, isSelected, isOpen, link, query 
           type="checkbox"
           checked={isSelected}
           aria-label={t('inbox_select', { subject })}
-          onChange={({ currentTarget }) => setSelected(id, currentTarget.checked)}
+          onChange={({ currentTarget }) => setSelected(key, currentTarget.checked)}
         />
       </label>
       <button
         type="button"
         class="mail-open"
-        id={rowId(id)}
+        id={rowId(key)}
         aria-current={isOpen || undefined}
         // Without a pointer there is no count of clicks.
-        onClick={({ detail }) => (detail === 0 ? openAndFocus(id) : openMessage(id))}
-        onFocus={() => setCursor(id)}
+        onClick={({ detail }) => (detail === 0 ? openAndFocus : openMessageOf)(mailbox, id)}
+        onFocus={() => setCursor(key)}
       >
         {isUnread && <span class="unseen">{t('inbox_unread_label')}</span>}
         <span class="mail-from">
@@ -73,11 +86,7 @@ export function MessageRow({ message, isUnread, isSelected, isOpen, link, query 
               <Highlighted text={subject} query={query} />
             </bdi>
           </span>
-          <span class="mail-preview">
-            <bdi>
-              <Highlighted text={message.preview ?? ''} query={query} />
-            </bdi>
-          </span>
+          <Preview message={message} address={address} query={query} />
         </span>
       </button>
       {code && <CodeChip code={code} id={id} />}
@@ -89,11 +98,22 @@ export function MessageRow({ message, isUnread, isSelected, isOpen, link, query 
         tabIndex={-1}
         aria-label={t('inbox_delete_row', { subject })}
         title={t('site_delete')}
-        onClick={() => deleteRow(id)}
+        onClick={() => deleteRow(key)}
       >
         <Icon name="bin" />
       </button>
     </li>
+  )
+}
+
+function Preview({ message, address, query }: Pick<RowProps, 'message' | 'address' | 'query'>) {
+  if (address !== undefined) return <bdi class="mail-address">{address}</bdi>
+  return (
+    <span class="mail-preview">
+      <bdi>
+        <Highlighted text={message.preview ?? ''} query={query} />
+      </bdi>
+    </span>
   )
 }
 
@@ -105,7 +125,7 @@ setInterval(() => {
   now.value = new Date()
 }, STEP_MS)
 
-export function Received({ at }: { at: string }) {
+function Received({ at }: { at: string }) {
   const date = new Date(at)
   // Only the text is rendered again when the time changes.
   const text = useComputed(() => formatReceived(date, now.value, language.value))

@@ -8,12 +8,12 @@ import { t } from '../../site/i18n.ts'
 import {
   actionLinks,
   type ConnectionStatus,
-  clearSearch,
   endedToken,
   messageStore,
   transport,
   unreadCount,
 } from '../messages.ts'
+import { clearSearch, isAllShown } from '../rows.ts'
 import { pollCurrent, waitForNextPoll } from './poll.ts'
 import { delay, retryDelaySeconds } from './retry.ts'
 import { msSinceLastData, pollNow, receiveStream, wantedMailboxes } from './stream.ts'
@@ -34,7 +34,7 @@ export function startSync(): void {
     if (mailbox?.token === token && !isRestored) return
     token = mailbox?.token
     batch(() => {
-      clearSearch()
+      if (!isAllShown.peek()) clearSearch()
       actionLinks.value = new Map()
       endedToken.value = undefined
     })
