@@ -17,7 +17,7 @@ const kept = async (page: Page) => String(await page.evaluate(KEPT))
 const hasFiles = (page: Page) =>
   page.evaluate(`caches.open('mayfly page').then((cache) => cache.match('/')).then(Boolean)`)
 
-test('the page opens offline with the last list, and with opened messages if the user wants that; a text is gone with its message, and all with the address', async () => {
+test('the page opens offline with the last list, and with opened messages if the user wants that; texts are gone with their message or when they are no longer wanted, and all with the address', async () => {
   // 401: the list is requested after the last deletion, when the address may have ended.
   allow({ complaint: /ERR_INTERNET_DISCONNECTED|ERR_FAILED|401 .*check-mail/ })
   const page = await visit('/', { serviceWorkers: 'allow' })
@@ -36,7 +36,8 @@ test('the page opens offline with the last list, and with opened messages if the
   await page.getByText('Canary').first().waitFor()
   await page.keyboard.press('Escape')
   await page.getByText('Settings').click()
-  await page.getByRole('checkbox', { name: 'Keep opened messages on this device' }).check()
+  const keeps = page.getByRole('checkbox', { name: 'Keep opened messages on this device' })
+  await keeps.check()
   await opener(page, 'Your code').click()
   await waitUntil(async () => (await kept(page)).includes('Canary'))
 
@@ -46,11 +47,21 @@ test('the page opens offline with the last list, and with opened messages if the
   await row(page, '482915').waitFor()
   await opener(page, 'Your code').click()
   await page.locator('.mail-text', { hasText: 'Canary' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('Settings').click()
+  await keeps.uncheck()
+  await waitUntil(async () => !/Canary|482915/.test(await kept(page)))
+  expect(await kept(page)).toContain('Your code')
+
   await page.context().setOffline(false)
   await waitForInbox(page)
+  await keeps.check()
+  await opener(page, 'Your code').click()
+  await waitUntil(async () => (await kept(page)).includes('Canary'))
   await page.keyboard.press('#')
   await waitUntil(async () => !(await kept(page)).includes('Canary'))
   await page.getByRole('button', { name: 'Delete address' }).click()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await waitUntil(async () => !(await kept(page)).includes(email))
+  expect(await page.evaluate('JSON.stringify({ ...localStorage })')).not.toContain(email)
 })

@@ -72,9 +72,17 @@ function removeEnded(): void {
   })
 }
 
+/** Also from lists that are not loaded, as without a connection. */
 async function removeTexts(cache: Cache): Promise<void> {
-  for (const { url } of await cache.keys()) if (!url.endsWith('/list')) await cache.delete(url)
+  for (const { url } of await cache.keys()) {
+    const list = url.endsWith('/list') ? await cache.match(url) : undefined
+    if (list) await cache.put(url, Response.json(withoutTexts(await list.json())))
+    else await cache.delete(url)
+  }
 }
+
+const withoutTexts = (rows: readonly MessageSummary[]) =>
+  rows.map((message) => ({ ...message, code: null, preview: null }))
 
 const storedLists = new Map<string, string>()
 
@@ -82,10 +90,7 @@ const storedLists = new Map<string, string>()
 function keepLists(): void {
   const emails = new Set(liveMailboxes().map(({ email }) => email))
   for (const [email, messages] of loadedMessages.value) {
-    const rows = keepsTexts.value
-      ? messages
-      : messages.map((message) => ({ ...message, code: null, preview: null }))
-    const text = JSON.stringify(rows)
+    const text = JSON.stringify(keepsTexts.value ? messages : withoutTexts(messages))
     if (!emails.has(email) || storedLists.get(email) === text) continue
     storedLists.set(email, text)
     enqueue(async (cache) => {
