@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { mailboxOf, opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import {
+  mailboxOf,
+  opener,
+  plainMail,
+  row,
+  storeMailboxes,
+  waitForInbox,
+} from '../kit/page/inbox.ts'
 import { OWN_SERVER, openPages } from '../kit/page/pages.ts'
 import { waitUntil } from '../kit/wait-until.ts'
 
@@ -40,6 +47,24 @@ describe('without a live stream', () => {
     await page.unroute('**/api/events')
     await page.clock.fastForward(5 * 60_000)
     await waitForInbox(page)
+  })
+
+  test('mail of an address that is not shown appears within a minute', async () => {
+    allow({ complaint: /api\/events/ })
+    const page = await visit('/favicon.svg')
+    const [shown, other] = [await app().session(), await app().session()]
+    await storeMailboxes(page, [shown, other])
+    await page.clock.install()
+    await page.route('**/api/events', (route) => route.abort())
+    const listed = page.waitForResponse(
+      (response) => response.request().headers()['authorization'] === `Bearer ${other.token}`,
+    )
+    await page.goto(app().url)
+    await page.getByText('Checking every 5 seconds').waitFor()
+    await (await listed).finished()
+    await app().mail(other.email, plainMail({ subject: 'Elsewhere' }))
+    await page.clock.fastForward(60_000)
+    await page.locator('.toast', { hasText: `New message at ${other.email}` }).waitFor()
   })
 
   test('a stream that opens and sends nothing is abandoned', async () => {

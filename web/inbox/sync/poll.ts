@@ -1,5 +1,5 @@
 import type { Mailbox } from '../../address/mailbox.ts'
-import { currentMailbox, markExpired, noteSettings } from '../../address/mailboxes.ts'
+import { currentMailbox, mailboxes, markExpired, noteSettings } from '../../address/mailboxes.ts'
 import { remeasureClock } from '../../address/server-clock.ts'
 import type { MessageList } from '../../site/api.ts'
 import { ApiError, readJson, request } from '../../site/api-client.ts'
@@ -58,6 +58,25 @@ export async function pollUnlessEnded(mailbox: Mailbox, options?: PollOptions): 
     if (currentMailbox.peek()?.token === mailbox.token) endedToken.value = mailbox.token
     markExpired(mailbox)
   }
+}
+
+/** Addresses that are still to be polled. One that is added again while it is polled is polled once more. */
+const waiting = new Set<string>()
+let isPolling = false
+
+/** Polls these, except the one that is shown, one after the other. */
+export async function pollOthers(emails: readonly string[]): Promise<void> {
+  for (const email of emails) waiting.add(email)
+  if (isPolling) return
+  isPolling = true
+  for (const email of waiting) {
+    waiting.delete(email)
+    const mailbox = mailboxes.peek().find((one) => one.email === email)
+    if (!mailbox || email === currentMailbox.peek()?.email) continue
+    // The current address shows whether there is a connection.
+    await pollUnlessEnded(mailbox).catch(() => undefined)
+  }
+  isPolling = false
 }
 
 const POLL_SECONDS = 5

@@ -7,7 +7,7 @@ import type { MessageSummary } from '../../site/api.ts'
 import { ApiError, NetworkError } from '../../site/api-client.ts'
 import { withLock } from '../../site/lock.ts'
 import { endedToken, messageStore, transport } from '../messages.ts'
-import { pollCurrent, pollUnlessEnded, waitForNextPoll } from './poll.ts'
+import { pollCurrent, pollOthers, pollUnlessEnded, waitForNextPoll } from './poll.ts'
 import { delay, endDelays, retryDelaySeconds } from './retry.ts'
 import { FIRST_DATA_MS, readStream, SILENCE_MS, whileVisible } from './sse.ts'
 
@@ -28,8 +28,8 @@ type Passed =
   | { kind: 'open'; emails: readonly string[]; isNew: boolean }
   | { kind: 'data' }
   | { kind: 'event'; email: string; event: ServerSentEvent }
-  /** From the others. */
-  | { kind: 'shown'; email: string }
+  /** From the others: what a tab shows from now on. */
+  | { kind: 'shown'; tab: number; email: string }
 
 /** Undefined where the browser blocks storage for this site. */
 const channel = openChannel()
@@ -43,8 +43,10 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** Addresses that other tabs show. */
-const shownElsewhere = signal<ReadonlySet<string>>(new Set())
+const tab = Math.random()
+/** The address that each of the other tabs shows; empty once it is closed. */
+const shownElsewhere = signal<ReadonlyMap<number, string>>(new Map())
+const addressesElsewhere = computed(() => new Set(shownElsewhere.value.values()))
 
 /** The live addresses, or the first of them if there are too many: those that are shown precede the others. */
 export const wantedMailboxes = computed(() => {
@@ -56,7 +58,7 @@ export const wantedMailboxes = computed(() => {
     .filter((one) => !isExpired(one, serverNow()) && one.token !== endedToken.value)
     .slice(0, MAX_STREAMED)
 })
-const isShown = ({ email }: Mailbox) => shownElsewhere.value.has(email)
+const isShown = ({ email }: Mailbox) => addressesElsewhere.value.has(email)
 
 /** The addresses that the stream covers, while this tab reads it. */
 let leading: readonly string[] | undefined
@@ -70,7 +72,7 @@ export function msSinceLastData(): number {
 
 channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
   if (data.kind === 'shown') {
-    shownElsewhere.value = new Set([...shownElsewhere.peek(), data.email])
+    shownElsewhere.value = new Map([...shownElsewhere.peek(), [data.tab, data.email]])
     if (leading) pass({ kind: 'open', emails: leading, isNew: false })
     return
   }
@@ -80,33 +82,36 @@ channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
   if (data.kind === 'open' && (data.isNew || !covered.peek())) setOpen(data.emails)
 })
 
+/** What the open stream covers, as far as this tab knows. */
 const streamed = signal<readonly string[]>([])
-const covered = computed(() => streamed.value.includes(currentMailbox.value?.email ?? ''))
-
-currentMailbox.subscribe((mailbox) => {
-  if (onSign && mailbox) pass({ kind: 'shown', email: mailbox.email })
+/** False if the address that is shown is live, but not among them. */
+const covered = computed(() => {
+  const [first] = wantedMailboxes.value
+  const isLive = first !== undefined && first.email === currentMailbox.value?.email
+  return !isLive || streamed.value.includes(first.email)
 })
+
+const passShown = (email = '') => pass({ kind: 'shown', tab, email })
+currentMailbox.subscribe((mailbox) => {
+  if (onSign && mailbox) passShown(mailbox.email)
+})
+addEventListener('pagehide', () => passShown())
 
 function setOpen(emails: readonly string[]): void {
   streamed.value = emails
-  transport.value = { kind: 'live' }
+  if (covered.peek()) transport.value = { kind: 'live' }
   // The stream does not repeat deletions from before it was opened.
   void verify?.(false).catch(() => undefined)
   void pollOthers(emails)
 }
 
-let isPolling = false
-
-async function pollOthers(emails: readonly string[]): Promise<void> {
-  if (isPolling) return
-  isPolling = true
-  const current = currentMailbox.peek()?.email
-  for (const mailbox of mailboxes.peek()) {
-    if (mailbox.email === current || !emails.includes(mailbox.email)) continue
-    // The stream itself shows whether there is a connection.
-    await pollUnlessEnded(mailbox).catch(() => undefined)
-  }
-  isPolling = false
+/** Polls the addresses that are not shown: those that no stream covers, or whose list could not be loaded. */
+export function pollUncovered(): void {
+  const { kind } = transport.peek()
+  if (kind !== 'live' && kind !== 'looking') return
+  const emails = wantedMailboxes.peek().map(({ email }) => email)
+  const isLive = (email: string) => kind === 'live' && streamed.peek().includes(email)
+  void pollOthers(emails.filter((email) => !isLive(email) || !messageStore.isLoaded(email)))
 }
 
 /** Polls once while a stream is open; if that fails, so has the stream. */
@@ -151,14 +156,25 @@ export async function receiveStream(): Promise<void> {
 
 /** Another tab reads the stream; when it is closed, this one may. */
 async function follow(signal: AbortSignal): Promise<void> {
-  const silent = new AbortController()
+  const failed = new AbortController()
   const abortSilent = () => {
     isSilent = true
-    silent.abort(new NetworkError('the tab that reads the event stream went silent'))
+    failed.abort(new NetworkError('the tab that reads the event stream went silent'))
   }
   let timer = setTimeout(abortSilent, FIRST_DATA_MS)
+  streamed.value = []
+  // The tab that reads the stream may not know the address, because the browser could not store it, or have too many.
+  const stopWatching = effect(() => {
+    if (streamed.value.length === 0) return undefined
+    transport.value = { kind: covered.value ? 'live' : 'starting' }
+    if (covered.value) return undefined
+    const uncovered = new NetworkError('the event stream does not cover this address')
+    const limit = setTimeout(() => failed.abort(uncovered), FIRST_DATA_MS)
+    return () => clearTimeout(limit)
+  })
   const stop = () => {
     clearTimeout(timer)
+    stopWatching()
     onSign = undefined
   }
   onSign = () => {
@@ -166,13 +182,13 @@ async function follow(signal: AbortSignal): Promise<void> {
     timer = setTimeout(abortSilent, SILENCE_MS)
   }
   try {
-    if (currentMailbox.peek()) pass({ kind: 'shown', email: currentMailbox.peek()?.email ?? '' })
-    const ended = AbortSignal.any([signal, silent.signal])
+    if (currentMailbox.peek()) passShown(currentMailbox.peek()?.email)
+    const ended = AbortSignal.any([signal, failed.signal])
     await withLock(LOCK, { signal: ended }, () => {
       stop()
       return lead(signal)
     })
-    silent.signal.throwIfAborted()
+    failed.signal.throwIfAborted()
     signal.throwIfAborted()
   } finally {
     stop()

@@ -16,11 +16,17 @@ import {
 import { clearSearch, isAllShown } from '../rows.ts'
 import { pollCurrent, waitForNextPoll } from './poll.ts'
 import { delay, retryDelaySeconds } from './retry.ts'
-import { msSinceLastData, pollNow, receiveStream, wantedMailboxes } from './stream.ts'
+import {
+  msSinceLastData,
+  pollNow,
+  pollUncovered,
+  receiveStream,
+  wantedMailboxes,
+} from './stream.ts'
 
 // Heartbeats come every 15 s.
 const STALE_MS = 20_000
-const RULES_MS = 60_000
+const SLOW_POLL_MS = 60_000
 
 /** Keeps the lists of all addresses in sync with the server. A restored address is synced again. */
 export function startSync(): void {
@@ -49,11 +55,14 @@ export function startSync(): void {
   document.addEventListener('visibilitychange', () => {
     const isStale = transport.peek().kind !== 'live' || msSinceLastData() > STALE_MS
     if (isVisible() && isStale) poll()
+    if (isVisible()) pollUncovered()
   })
-  // No event tells that rules have refused a mail.
   setInterval(() => {
-    if (isVisible() && rulesByAddress.peek().has(currentMailbox.peek()?.email ?? '')) poll()
-  }, RULES_MS)
+    if (!isVisible()) return
+    // No event tells that rules have refused a mail.
+    if (rulesByAddress.peek().has(currentMailbox.peek()?.email ?? '')) poll()
+    pollUncovered()
+  }, SLOW_POLL_MS)
   void sync()
 }
 
@@ -78,7 +87,7 @@ async function sync(): Promise<never> {
     hasFailed = false
     if (wantedMailboxes.peek().length === 0) continue
     if (Date.now() < retryStreamAt) {
-      await waitForNextPoll(NEVER)
+      await waitWithoutStream()
       continue
     }
     hasFailed = (await networkErrorOf(receiveStream)) !== undefined
@@ -87,6 +96,13 @@ async function sync(): Promise<never> {
 }
 
 const NEVER = new AbortController().signal
+
+async function waitWithoutStream(): Promise<void> {
+  const isFirst = transport.peek().kind !== 'looking'
+  const next = waitForNextPoll(NEVER)
+  if (isFirst) pollUncovered()
+  await next
+}
 
 /** Resolves as soon as there is a live address. */
 function hasMailbox(): Promise<void> {
