@@ -127,6 +127,29 @@ test('attachments are also below the message: images small, and enlarged by a cl
   expect(await strip.count()).toBe(0)
 })
 
+test('of many attached images, twelve are shown small', async () => {
+  const page = await visit('/')
+  await waitForInbox(page)
+  const requested = new Set<string>()
+  page.on('request', (request) => {
+    if (request.url().includes('/api/attachment')) requested.add(request.url())
+  })
+  const files = Array.from({ length: 14 }, (_, at) => ({
+    name: `${at}.png`,
+    type: 'image/png',
+    bytes: png(8, 8, [at, 90, 160]),
+  }))
+  await read(page, mailWithFiles('<p>Hi.</p>', files, { subject: 'Album' }), 'Album')
+  const strip = page.getByRole('list', { name: '14 attachments' })
+  await strip.locator('.picture').nth(11).waitFor()
+  // All are requested at once.
+  expect(requested.size).toBe(12)
+  await tab(page, '14 attachments').click()
+  await page.locator('.file-list .picture').nth(11).waitFor()
+  expect(await page.locator('.file-list .file').count()).toBe(14)
+  expect(requested.size).toBe(12)
+})
+
 test('an invitation is one attachment, with a card that says when and where', async () => {
   const page = await visit('/', { timezoneId: 'Europe/Berlin' })
   await waitForInbox(page)

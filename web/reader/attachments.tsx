@@ -9,8 +9,9 @@ import { useAction } from '../site/action.tsx'
 import type { Attachment } from '../site/api.ts'
 import { Button, ErrorMessage } from '../site/controls.tsx'
 import { language, t } from '../site/i18n.ts'
+import { Icon } from '../site/icon.tsx'
 import { type Risk, risksOf } from './attachment-risk.ts'
-import { Picture } from './picture.tsx'
+import { Picture, picturedFiles } from './picture.tsx'
 import { download, SaveButton } from './save-button.tsx'
 
 interface AttachmentsProps {
@@ -46,6 +47,7 @@ interface StripProps extends AttachmentsProps {
 export function AttachmentStrip({ attachments, token, onShowAll }: StripProps) {
   const files = regularFiles(attachments).filter((file) => !isCalendar(dispositionOf(file)))
   if (files.length === 0) return null
+  const pictured = picturedFiles(files)
   return (
     <ul class="strip" aria-label={attachmentsLabel(attachments)}>
       {files.map((file) => {
@@ -53,7 +55,7 @@ export function AttachmentStrip({ attachments, token, onShowAll }: StripProps) {
         const [risk] = risksOf(name, type)
         return (
           <li key={file.index} class="strip-file">
-            <Picture file={file} token={token} />
+            {pictured.has(file) ? <Picture file={file} token={token} /> : <Icon name="file" />}
             <span class="strip-about">
               <bdi class="strip-name" title={name}>
                 {name}
@@ -118,20 +120,27 @@ function SaveAll({ files, token }: { files: readonly Attachment[]; token: string
 }
 
 function Files({ files, token }: { files: readonly Attachment[]; token: string }) {
+  const pictured = picturedFiles(files)
   return (
     <ul class="file-list">
       {files.map((file) => (
-        <File key={file.index} file={file} token={token} />
+        <File key={file.index} file={file} token={token} hasPicture={pictured.has(file)} />
       ))}
     </ul>
   )
 }
 
-function File({ file, token }: { file: Attachment; token: string }) {
+interface FileProps {
+  file: Attachment
+  token: string
+  hasPicture: boolean
+}
+
+function File({ file, token, hasPicture }: FileProps) {
   const { filename: name, content_type: type, size, url } = file
   return (
     <li class="file row">
-      <Picture file={file} token={token} />
+      {hasPicture ? <Picture file={file} token={token} /> : <Icon name="file" />}
       <div class="file-about">
         <bdi class="file-name">{name}</bdi>
         <span class="soft">

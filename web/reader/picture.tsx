@@ -13,13 +13,23 @@ interface PictureProps {
 
 // Loaded only to be looked at.
 const MAX_BYTES = 3_000_000
+// Each takes a request, and a mail may have a thousand.
+const MAX_COUNT = 12
 
-/** A small picture of an image, an icon for anything else. A click on the picture enlarges it. */
+/** The files of which a picture is shown. */
+export function picturedFiles(files: readonly Attachment[]): ReadonlySet<Attachment> {
+  const images = files.filter(
+    ({ content_type: type, size }) => type.startsWith('image/') && size <= MAX_BYTES,
+  )
+  return new Set(images.slice(0, MAX_COUNT))
+}
+
+/** A small picture of an image. A click on it enlarges it. */
 export function Picture({ file, token }: PictureProps) {
   const url = usePicture(file, token)
   const [isLarge, setLarge] = useState(false)
   const [isBroken, setBroken] = useState(false)
-  // What only claims to be an image gets the icon, too.
+  // Also for what only claims to be an image.
   if (!url || isBroken) return <Icon name="file" />
   const { filename: name } = file
   return (
@@ -51,10 +61,9 @@ export function Picture({ file, token }: PictureProps) {
 }
 
 /** URL of a blob: an image element decodes it, and it is never a document. */
-function usePicture({ content_type: type, size, url: path }: Attachment, token: string) {
+function usePicture({ url: path }: Attachment, token: string) {
   const [url, setUrl] = useState<string>()
   useEffect(() => {
-    if (!type.startsWith('image/') || size > MAX_BYTES) return
     const abort = new AbortController()
     let made: string | undefined
     void pictureBlob(path, token, abort.signal).then((blob) => {
