@@ -157,11 +157,16 @@ test('an invitation is one attachment, with a card that says when and where', as
     new URL('../../src/mime/fixtures/calendar-invite.eml', import.meta.url),
     'utf8',
   )
-  await read(page, invitation.replace('SUMMARY', 'LOCATION:Room 1\nSUMMARY'), 'Invitation')
+  const more = 'LOCATION:Room 1\nORGANIZER;CN=Dana:mailto:dana@acme.test\nSUMMARY'
+  await read(page, invitation.replace('SUMMARY', more), 'Invitation')
   const card = page.getByRole('region', { name: 'Invitation' })
   expect(await card.locator('.event-title').innerText()).toBe('Stand-up')
   const facts = await card.locator('dd').allInnerTexts()
-  expect(facts).toStrictEqual(['Mon, March 9, 2026 at 10:00 AM GMT+1', 'Room 1'])
+  expect(facts).toStrictEqual([
+    'Mon, March 9, 2026 at 10:00 AM GMT+1',
+    'Room 1',
+    'Dana <dana@acme.test>',
+  ])
   const file = await saved(page, card.getByRole('button', { name: /^Save .ics/ }))
   expect(file.name).toMatch(/\.ics$/)
   expect(file.bytes.toString()).toContain('BEGIN:VEVENT')

@@ -62,7 +62,7 @@ describe('an event', () => {
       kind: 'invitation',
       title: 'Stand-up, weekly',
       place: 'Room 1 Floor 2',
-      organizer: 'Reyes: Dana',
+      organizer: { name: 'Reyes: Dana', address: 'dana@acme.test' },
       end: { kind: 'day', at: new Date('2026-03-10') },
       repeats: true,
     })

@@ -3,7 +3,8 @@ export interface CalendarEvent {
   kind: 'invitation' | 'cancelled' | 'reply' | 'event'
   title: string
   place: string
-  organizer: string
+  /** Empty if there is none. The name may be anybody's. */
+  organizer: { name: string; address: string }
   start: CalendarTime
   /** Undefined if it is not given, or given as a duration. For whole days, the last one. */
   end: CalendarTime | undefined
@@ -72,9 +73,11 @@ function textOf(property: Property | undefined): string {
     .trim()
 }
 
-function organizerOf(property: Property | undefined): string {
-  const name = parameterOf(property, 'CN')
-  return name || textOf(property).replace(/^mailto:/i, '')
+function organizerOf(property: Property | undefined): CalendarEvent['organizer'] {
+  return {
+    name: parameterOf(property, 'CN'),
+    address: textOf(property).replace(/^mailto:/i, ''),
+  }
 }
 
 function parameterOf(property: Property | undefined, name: string): string {

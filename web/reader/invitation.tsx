@@ -4,6 +4,7 @@ import { request } from '../site/api-client.ts'
 import { language, t } from '../site/i18n.ts'
 import { dispositionOf } from './attachments.tsx'
 import { type CalendarEvent, type CalendarTime, parseCalendar } from './calendar.ts'
+import { personText } from './message-header.tsx'
 import { SaveButton } from './save-button.tsx'
 import { useFetched } from './use-fetched.tsx'
 
@@ -53,11 +54,11 @@ function EventCard({ calendar, token }: { calendar: Attachment; token: string })
                 </dd>
               </>
             )}
-            {event.organizer && (
+            {(event.organizer.name || event.organizer.address) && (
               <>
                 <dt>{t('reader_event_organizer')}</dt>
                 <dd>
-                  <bdi>{event.organizer}</bdi>
+                  <bdi>{personText(event.organizer.name, event.organizer.address)}</bdi>
                 </dd>
               </>
             )}
