@@ -33,7 +33,8 @@ const MEASURED_WIDTH = 640
 
 /**
  * For the menu of the browser, and for keys pressed inside the mail, which we do not see: the browser prints the page, in which a copy
- * of the mail replaces everything else. The height of the frame on display is unknown to us, and so would be cut off.
+ * of the mail replaces everything else. The height of the frame on display is unknown to us, and so would be cut off. No browser
+ * breaks a frame between lines: one may be divided by the end of a page, unlike with `printMessage`.
  */
 export function preparePrint(message: Message, srcdoc: string): () => void {
   shown = srcdoc
