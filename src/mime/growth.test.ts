@@ -72,7 +72,15 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['base64', (text) => decodeTransfer(Buffer.from(text), 'base64')],
   ['HTML', (text) => htmlConverter().convert(text)],
   ['a whole mail', (text) => parseMail(Buffer.from(`To: ${text}\nX: ${text}\n\n${text}`))],
+  ['a mail with text and HTML', (text) => parseMail(alternatives(text))],
 ]
+
+/** The HTML says more, so that it is compared with the text and converted. */
+function alternatives(text: string): Buffer {
+  const parts = ['plain', 'html'].map((type) => `--b\nContent-Type: text/${type}\n\n`)
+  const head = 'Content-Type: multipart/alternative; boundary=b\n\n'
+  return Buffer.from(`${head}${parts[0]}${text}\n${parts[1]}${text} more\n--b--\n`)
+}
 
 const NOBODY = { senderName: '', senderAddress: 'no-reply@a.test', otpToken: '' }
 const FINDERS: [string, (text: string) => unknown][] = [

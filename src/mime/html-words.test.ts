@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { htmlWords } from './html-words.ts'
+import { type HtmlWords, htmlWords } from './html-words.ts'
 
-function read(html: string, maxLength = 100_000): { words: string; steps: number } {
+function read(html: string, maxLength = 100_000): HtmlWords & { steps: number } {
   const reading = htmlWords(html, maxLength)
   for (let steps = 1; ; steps += 1) {
-    const { done, value: words } = reading.next()
-    if (done) return { words, steps }
+    const { done, value } = reading.next()
+    if (done) return { ...value, steps }
   }
 }
 
@@ -21,3 +21,11 @@ for (const unit of ['x', '&amp;', '<b>', '<!>', '<!---->', '<style></style>', '<
     expect(steps).toBeGreaterThan(4)
   })
 }
+
+test('of many megabytes of tags, only the beginning is read', () => {
+  const tag = '<p class="x">'
+  const [some, more] = [1, 10].map((times) => read(`First ${tag.repeat(times * 200_000)} last`))
+  expect(more?.steps).toBe(some?.steps)
+  expect([more?.words.trim(), more?.isWhole]).toEqual(['First', false])
+  expect(read('Both').isWhole).toBe(true)
+})

@@ -11,14 +11,23 @@ const INLINE = new Set(
   'a abbr b big em font i img mark s small span strong sub sup u wbr'.split(' '),
 )
 
+// Tags of megabytes may have few words between them.
+const MAX_SOURCE = 2_000_000
+
+export interface HtmlWords {
+  words: string
+  /** False if only the beginning of the source was read. */
+  isWhole: boolean
+}
+
 /**
  * The words that a browser would display, with single blanks between them, up to a length; for a search. In steps: the caller can
  * do something else between them.
  */
-export function* htmlWords(html: string, maxLength: number): Generator<void, string> {
+export function* htmlWords(html: string, maxLength: number): Generator<void, HtmlWords> {
   let text = ''
   let cost = 0
-  for (const { source, shown } of htmlPieces(html)) {
+  for (const { source, shown } of htmlPieces(html.slice(0, MAX_SOURCE))) {
     if (text.length > maxLength) break
     text += shown
     cost += TOKEN_COST + source.length
@@ -26,7 +35,8 @@ export function* htmlWords(html: string, maxLength: number): Generator<void, str
     cost = 0
     yield
   }
-  return text.slice(0, maxLength).replace(/[\s\u200b-\u200d\u2060\ufeff]+/g, ' ')
+  const words = text.slice(0, maxLength).replace(/[\s\u200b-\u200d\u2060\ufeff]+/g, ' ')
+  return { words, isWhole: html.length <= MAX_SOURCE }
 }
 
 function* htmlPieces(html: string): Generator<{ source: string; shown: string }> {

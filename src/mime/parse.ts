@@ -18,6 +18,8 @@ const MAX_CONTENT_ID = 256
 /** Longer text keeps its line breaks. */
 const MAX_FLOWED = 1_000_000
 const MAX_HTML_TEXT = 256 * 1024
+/** Longer than any text made from HTML. */
+const MAX_COMPARED = 2_000_000
 const CR = 0x0d
 const LF = 0x0a
 
@@ -106,7 +108,7 @@ function readBody({ texts, htmls }: Body) {
 function fullerText(html: string, text: string): Mail['htmlText'] {
   const { convert, isTruncated } = htmlConverter()
   const converted = convert(html)
-  if (letterCount(converted) <= letterCount(text)) return undefined
+  if (letterCount(converted) <= letterCount(text.slice(0, MAX_COMPARED))) return undefined
   const shown = converted.slice(0, MAX_HTML_TEXT)
   return { text: shown, truncated: isTruncated() || shown.length < converted.length }
 }

@@ -190,8 +190,8 @@ function* matchSteps(
   const inText = yield* searchSteps(search, text ?? '')
   if (inText || html === null) return inText
   // The text part of a newsletter may be a single sentence.
-  const words = yield* htmlWords(html, SEARCHED_CHARACTERS + 1)
+  const { words, isWhole } = yield* htmlWords(html, SEARCHED_CHARACTERS + 1)
   const inHtml = yield* searchSteps(search, words)
   if (inHtml) return true
-  return inText === undefined ? undefined : inHtml
+  return inText === undefined || !isWhole ? undefined : inHtml
 }
