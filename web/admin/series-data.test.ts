@@ -1,10 +1,9 @@
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { setLanguage } from '../site/i18n.ts'
 import type { Series } from './api.ts'
 import { seriesData } from './series-data.ts'
 
 beforeAll(async () => {
-  vi.stubGlobal('document', { documentElement: {} })
   await setLanguage('en')
 })
 

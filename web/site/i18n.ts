@@ -1,5 +1,5 @@
 import { batch, signal } from '@preact/signals'
-import { isLanguage, type Language, textDirection } from '../../src/shared/languages.ts'
+import { isLanguage, type Language } from '../../src/shared/languages.ts'
 import { type Catalogue, translate, type Values } from '../../src/shared/translate.ts'
 import { localStore } from './storage.ts'
 
@@ -49,15 +49,11 @@ async function applyLanguage(chosen: Language): Promise<void> {
   const loaded = await loadCatalogue(chosen, CATALOGUES)
   // Another one may have been chosen meanwhile.
   if (requested !== chosen) return
-  if (loaded) {
-    batch(() => {
-      catalogue.value = loaded
-      language.value = chosen
-    })
-  }
-  // Even if it could not be loaded: the server has set another one.
-  document.documentElement.lang = language.value
-  document.documentElement.dir = textDirection(language.value)
+  if (!loaded) return
+  batch(() => {
+    catalogue.value = loaded
+    language.value = chosen
+  })
 }
 
 /** Undefined if offline, or if a newer build has replaced the files. */

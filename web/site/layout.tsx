@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, render } from 'preact'
-import { isLanguage, LANGUAGES } from '../../src/shared/languages.ts'
+import { isLanguage, LANGUAGES, textDirection } from '../../src/shared/languages.ts'
 import { type NavigationItem, navigation } from '../../src/shared/site.ts'
 import type { Catalogue } from '../../src/shared/translate.ts'
 import { language, loadLanguage, setLanguage, t } from './i18n.ts'
@@ -12,6 +12,7 @@ export async function mountPage(page: () => ComponentChild): Promise<void> {
   const root = document.getElementById('app')
   if (!root) throw new Error('the page has no #app element')
   await loadLanguage()
+  effect(setDocumentLanguage)
   root.replaceChildren()
   render(page(), root)
 }
@@ -19,8 +20,15 @@ export async function mountPage(page: () => ComponentChild): Promise<void> {
 /** For a page rendered by the server: replaces only its header and footer. */
 export async function enhancePage(section: 'plans' | 'docs'): Promise<void> {
   await loadLanguage()
+  effect(setDocumentLanguage)
   replaceElement('header.top', <SiteHeader section={section} />)
   replaceElement('footer.foot', <SiteFooter />)
+}
+
+/** The server has set one, which may not be what the user chose. */
+function setDocumentLanguage(): void {
+  document.documentElement.lang = language.value
+  document.documentElement.dir = textDirection(language.value)
 }
 
 function replaceElement(selector: string, content: ComponentChild): void {

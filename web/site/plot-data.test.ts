@@ -1,9 +1,8 @@
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { setLanguage } from './i18n.ts'
 import { axisTop, type PlotData, plotRows } from './plot-data.ts'
 
 beforeAll(async () => {
-  vi.stubGlobal('document', { documentElement: {} })
   await setLanguage('en')
 })
 
