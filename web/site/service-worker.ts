@@ -26,7 +26,7 @@
     skipWaiting(): Promise<void>
     clients: {
       claim(): Promise<void>
-      matchAll(options: { type: 'window' }): Promise<{ focus(): Promise<unknown> }[]>
+      matchAll(options: { type: 'window' }): Promise<{ url: string; focus(): Promise<unknown> }[]>
       openWindow(url: string): Promise<unknown>
     }
   }
@@ -103,7 +103,8 @@
   worker.addEventListener('notificationclick', (event) => {
     event.notification.close()
     const show = async () => {
-      const [page] = await worker.clients.matchAll({ type: 'window' })
+      const windows = await worker.clients.matchAll({ type: 'window' })
+      const page = windows.find(({ url }) => new URL(url).pathname === PAGE)
       await (page ? page.focus() : worker.clients.openWindow(PAGE))
     }
     event.waitUntil(show())
