@@ -11,9 +11,11 @@ interface StoredMailbox {
   since: number
 }
 
+type Evaluating = { evaluate(expression: string): Promise<unknown> }
+
 /** Stores these sessions, newest first, as the page does. */
 export async function storeMailboxes(
-  page: Page,
+  page: Evaluating,
   sessions: readonly { email: string; token: string }[],
 ): Promise<void> {
   const now = Date.now()
@@ -22,18 +24,16 @@ export async function storeMailboxes(
     `mayfly mailbox ${email}`,
     JSON.stringify({ email, token, expires, since: now - index }),
   ])
-  await page.evaluate((all) => {
-    for (const [key = '', value = ''] of all) localStorage.setItem(key, value)
-  }, entries)
+  await page.evaluate(
+    `void Object.assign(localStorage, ${JSON.stringify(Object.fromEntries(entries))})`,
+  )
 }
 
 /** The mailboxes stored by this browser, newest first. */
-export async function storedMailboxes(page: Page): Promise<StoredMailbox[]> {
-  const found = await page.evaluate(() =>
-    Object.entries({ ...localStorage })
-      .filter(([key]) => key.startsWith('mayfly mailbox '))
-      .map(([, value]) => JSON.parse(String(value))),
-  )
+export async function storedMailboxes(page: Evaluating): Promise<StoredMailbox[]> {
+  const found = await page.evaluate(`Object.entries({ ...localStorage })
+    .filter(([key]) => key.startsWith('mayfly mailbox '))
+    .map(([, value]) => JSON.parse(value))`)
   return (found as StoredMailbox[]).sort((a, b) => b.since - a.since)
 }
 
@@ -55,12 +55,12 @@ export async function waitForInbox(page: Page): Promise<{ email: string; token: 
 
 /** Opens the inbox with this session, as if it had been created in this browser. */
 export async function openMailbox(
-  page: Page,
+  page: Evaluating & { goto(url: string): Promise<unknown> },
   app: App,
-  { email, token }: { email: string; token: string },
+  session: { email: string; token: string },
 ): Promise<void> {
   await page.goto(`${app.url}/favicon.svg`)
-  await storeMailboxes(page, [{ email, token }])
+  await storeMailboxes(page, [session])
   await page.goto(app.url)
 }
 

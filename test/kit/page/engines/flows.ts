@@ -4,10 +4,10 @@ import type { App } from '../../app/app.ts'
 import { program } from '../../programs/programs.ts'
 import type { KeyRing } from '../../shop/keys.ts'
 import { waitUntil } from '../../wait-until.ts'
-import { mailMany, plainMail, waitForSubjects } from '../inbox.ts'
+import { mailMany, plainMail, storedMailboxes, waitForSubjects } from '../inbox.ts'
 import { htmlMail, welcomeMail } from '../mails.ts'
 import { ADMIN_TOKEN } from '../views/admin.ts'
-import type { Engine, Visitor } from './driver.ts'
+import { type Engine, flush, type Visitor } from './driver.ts'
 
 /** What a visitor does, in a new tab. */
 export type Flow = (stage: Stage) => Promise<void>
@@ -55,9 +55,11 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     expect(engine.seen.requests).toStrictEqual([])
     await visitor.click('.remote-images button', 'Load once')
     await waitUntil(() => engine.seen.requests.length > 0)
-    expect(engine.seen.requests.splice(0)).toStrictEqual([
-      'GET http://images.test/one.png HTTP/1.1',
-    ])
+    // The hidden copy for printing may request it, too.
+    await flush(visitor)
+    expect(new Set(engine.seen.requests.splice(0))).toStrictEqual(
+      new Set(['GET http://images.test/one.png HTTP/1.1']),
+    )
   },
 
   async 'a deleted message can be restored, and is deleted on the server when the page is left'({
@@ -208,40 +210,14 @@ export const MAIN_FLOWS: Record<string, Flow> = {
   },
 }
 
-interface Mailbox {
-  email: string
-  token: string
-}
-
 /** The inbox of a new address, live. */
-export async function openInbox({
-  visitor,
-  app,
-}: Pick<Stage, 'visitor' | 'app'>): Promise<Mailbox> {
+async function openInbox({ visitor, app }: Pick<Stage, 'visitor' | 'app'>) {
   await visitor.goto(app.url)
   await visitor.see('main', 'Live –')
-  const [mailbox] = (await visitor.evaluate(STORED)) as Mailbox[]
+  const [mailbox] = await storedMailboxes(visitor)
   expect.assert(mailbox)
   return mailbox
 }
-
-/** Opens the inbox with this session, as if it had been created in this browser. */
-export async function openMailbox(
-  { visitor, app }: Pick<Stage, 'visitor' | 'app'>,
-  { email, token }: Mailbox,
-): Promise<void> {
-  await visitor.goto(`${app.url}/plain`)
-  const now = Date.now()
-  const value = JSON.stringify({ email, token, expires: new Date(now + 86_400_000), since: now })
-  const key = `mayfly mailbox ${email}`
-  const entry = [key, value].map((text) => JSON.stringify(text))
-  await visitor.evaluate(`void localStorage.setItem(${entry})`)
-  await visitor.goto(app.url)
-}
-
-const STORED = `Object.entries({ ...localStorage })
-  .filter(([key]) => key.startsWith('mayfly mailbox '))
-  .map(([, value]) => JSON.parse(value))`
 
 /** Run in the page: the text of what is printed is recorded, instead of a dialog. */
 const RECORD_PRINT = `(() => {

@@ -2,10 +2,11 @@ import { expect } from 'vitest'
 import { posted, withCanary } from '../canary.ts'
 import { PAYLOADS } from '../hostile-html.ts'
 import { HOSTILE_MAILS, hostileMail, htmlMail } from '../hostile-mails.ts'
+import { openMailbox } from '../inbox.ts'
 import { serveLayers } from '../layers.ts'
 import { openAllScript, sendAll } from '../open-all.ts'
 import { flush, visitor as visitorOf } from './driver.ts'
-import { openMailbox, type Stage } from './flows.ts'
+import type { Stage } from './flows.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 const payloads = PAYLOADS.filter((_, at) => LONG || at % 128 === 0)
@@ -24,7 +25,7 @@ export async function openHostileMails({ engine, app }: Omit<Stage, 'visitor'>):
     const session = await app.session()
     await sendAll(app, session.email, some)
     const visitor = visitorOf(await engine.open())
-    await openMailbox({ visitor, app }, session)
+    await openMailbox(visitor, app, session)
     await visitor.see('.mail-open')
     await visitor.evaluate(COLLECT)
     const opened = await visitor.evaluate(openAllScript(first, some.length, payloads.length))
