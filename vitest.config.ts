@@ -98,6 +98,8 @@ export default defineConfig({
     exclude,
     hookTimeout: 120_000,
     testTimeout: TIMEOUT,
+    // As long as the locators of pages wait: only a test that fails waits so long.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default', reportLeftOut(leftOut)],
     projects: [
       {

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { App } from '../app/app.ts'
 import { connectSmtp } from '../smtp/smtp-client.ts'
 
@@ -133,9 +133,7 @@ export async function subjects(app: App, token: string): Promise<string[]> {
 
 /** Resolves when the server has exactly these messages. */
 export async function waitForSubjects(app: App, token: string, expected: string[]): Promise<void> {
-  await vi.waitFor(async () => expect(await subjects(app, token)).toStrictEqual(expected), {
-    timeout: 60_000,
-  })
+  await expect.poll(() => subjects(app, token)).toStrictEqual(expected)
 }
 
 /** Opens a menu, if there is one at this size. */

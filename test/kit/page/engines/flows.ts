@@ -26,7 +26,7 @@ export const SMOKE: Record<string, Flow> = {
     app,
   }) {
     const { email } = await openInbox({ visitor, app })
-    expect(await visitor.text('#address')).toBe(email)
+    await expect.poll(() => visitor.text('#address')).toBe(email)
     await app.mail(email, plainMail({ subject: 'Sign in', text: 'Your code is 482915.' }))
     await visitor.see('.mail-code', '482915')
     await visitor.click('.mail-open', 'Sign in')
@@ -98,7 +98,7 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     await visitor.click('.switcher summary')
     await visitor.click('.switcher button', `Show ${first.email}`)
     await visitor.see('.mail', 'For the first')
-    expect(await visitor.text('#address')).toBe(first.email)
+    await expect.poll(() => visitor.text('#address')).toBe(first.email)
   },
 
   async 'the whole message is printed, by the button, by the keys and by the browser'({

@@ -56,7 +56,7 @@ export async function detectHostileMail({ engine }: Pick<Stage, 'engine'>): Prom
   ].map((payload, at) => withCanary(payload, at, posted))
   await visitor.evaluate(COLLECT)
   await visitor.evaluate(`showAll(${JSON.stringify(some)}, ${layers}).then(() => null)`)
-  expect(await visitor.evaluate('globalThis.ran')).toStrictEqual([0])
+  await expect.poll(() => visitor.evaluate('globalThis.ran')).toStrictEqual([0])
   await flush(visitor)
   await visitor.close()
   await server.close()
