@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
 import { openPages } from '../kit/page/pages.ts'
 
@@ -55,37 +55,37 @@ test('permission is requested only when notifications are enabled; then mail is 
   expect(await seen(page)).toStrictEqual({ asked: 0, notes: [], tones: 0 })
 
   await page.getByRole('checkbox', { name: 'Notify me of new mail' }).check()
-  expect((await seen(page)).asked).toBe(1)
+  await expect.poll(async () => (await seen(page)).asked).toBe(1)
   await app().mail(email, plainMail({ subject: 'In sight' }))
   await row(page, 'In sight').waitFor()
   expect((await seen(page)).notes).toStrictEqual([])
   await row(page, 'Silent').locator('.mail-open').click()
   await page.getByText('1 unread').waitFor()
-  expect(await page.evaluate('window.badges')).toStrictEqual([0, 1, 2, 1])
+  await expect.poll(() => page.evaluate('window.badges')).toStrictEqual([0, 1, 2, 1])
 
   await page.evaluate(HIDE)
   await app().mail(email, plainMail({ subject: 'Your secret', from: 'Ann <ann@sender.test>' }))
   await row(page, 'Your secret').waitFor()
-  const { notes, tones: none } = await seen(page)
-  expect(notes, 'the subject is not told').toStrictEqual([['New message', 'Ann']])
-  expect(none).toBe(0)
+  await expect
+    .poll(() => seen(page), { message: 'the subject is not told' })
+    .toStrictEqual({ asked: 1, notes: [['New message', 'Ann']], tones: 0 })
 
   await page.evaluate('delete document.visibilityState')
   await page.getByRole('checkbox', { name: 'Play a sound for new mail' }).check()
+  await expect.poll(async () => (await seen(page)).tones).toBeGreaterThan(0)
   const { tones } = await seen(page)
-  expect(tones).toBeGreaterThan(0)
   await app().mail(email, plainMail({ subject: 'Loud' }))
   await row(page, 'Loud').waitFor()
-  expect((await seen(page)).tones).toBe(2 * tones)
+  await expect.poll(async () => (await seen(page)).tones).toBe(2 * tones)
   await page.reload()
   await row(page, 'Loud').waitFor()
   await page.getByText('Settings').click()
-  expect(await page.getByRole('checkbox', { name: 'A sound' }).isChecked()).toBe(true)
+  await expect.poll(() => page.getByRole('checkbox', { name: 'A sound' }).isChecked()).toBe(true)
   expect((await seen(page)).tones, 'what was there before is not told again').toBe(0)
 })
 
 async function waitForTitle(page: Page, title: RegExp): Promise<void> {
-  await vi.waitFor(async () => expect(await page.title()).toMatch(title), 60_000)
+  await expect.poll(() => page.title()).toMatch(title)
 }
 
 test('a new code is shown large, in the title and in the notification, until it is copied or read; it moves neither the focus nor an open message', async () => {
@@ -99,11 +99,10 @@ test('a new code is shown large, in the title and in the notification, until it 
   const card = page.getByRole('region', { name: 'Your code' })
   await card.getByText('481516').waitFor()
   await waitForTitle(page, /^481516 · GitHub$/)
-  await vi.waitFor(
-    async () => expect((await seen(page)).notes.at(-1)).toStrictEqual(['Code 481516', 'GitHub']),
-    60_000,
-  )
-  expect(await page.evaluate('document.activeElement.type')).toBe('checkbox')
+  await expect
+    .poll(async () => (await seen(page)).notes.at(-1))
+    .toStrictEqual(['Code 481516', 'GitHub'])
+  await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('checkbox')
   await card.getByRole('button', { name: 'Copy' }).click()
   await waitForTitle(page, /^\(1\) /)
 
@@ -115,8 +114,8 @@ test('a new code is shown large, in the title and in the notification, until it 
   await waitForTitle(page, /^\(1\) /)
   await app().mail(email, plainMail({ subject: 'Third', text: 'Your code is 902817.' }))
   await waitForTitle(page, /^902817 · Ann$/)
-  expect(await page.getByRole('heading', { name: 'Again' }).isVisible()).toBe(true)
-  expect(await card.locator('.code-big').innerText()).toBe('731204')
+  await page.getByRole('heading', { name: 'Again' }).waitFor()
+  await expect.poll(() => card.locator('.code-big').innerText()).toBe('731204')
 })
 
 test('if the browser denies permission, or shows no notifications from a page, the switch is off and says so', async () => {
@@ -125,7 +124,7 @@ test('if the browser denies permission, or shows no notifications from a page, t
   const notes = page.getByRole('checkbox', { name: 'Notify me of new mail' })
   await notes.click()
   await page.getByText('Notifications are blocked').waitFor()
-  expect(await notes.isChecked()).toBe(false)
+  await expect.poll(() => notes.isChecked()).toBe(false)
 
   // The permission is back to its default.
   await page.reload()
@@ -137,12 +136,12 @@ test('if the browser denies permission, or shows no notifications from a page, t
   await app().mail(email, plainMail({ subject: 'Unseen' }))
   const hint = page.getByText('This browser does not show notifications from a page')
   await hint.waitFor()
-  expect(await notes.isChecked()).toBe(false)
+  await expect.poll(() => notes.isChecked()).toBe(false)
   // The next time it is found out at once.
   await page.reload()
   await page.getByText('Settings').click()
   await page.evaluate(FORBID_NOTIFICATIONS)
   await notes.click()
   await hint.waitFor()
-  expect(await notes.isChecked()).toBe(false)
+  await expect.poll(() => notes.isChecked()).toBe(false)
 })

@@ -61,7 +61,7 @@ test('a deleted message disappears at once, can be restored until the time to un
   await undo.click()
   await row(page, 'Mail 1').waitFor()
   await undo.waitFor({ state: 'detached' })
-  expect(await page.title()).toBe('(3) Inbox – Mayfly')
+  await expect.poll(() => page.title()).toBe('(3) Inbox – Mayfly')
 
   // There is time as long as the button has the focus. The pointer would have the same effect.
   await page.mouse.move(0, 0)
@@ -74,7 +74,7 @@ test('a deleted message disappears at once, can be restored until the time to un
   await row(page, 'Mail 1').waitFor()
   await page.reload()
   await row(page, 'Mail 1').waitFor()
-  expect(await pending(page)).toBe('')
+  await expect.poll(() => pending(page)).toBe('')
 
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
@@ -83,7 +83,7 @@ test('a deleted message disappears at once, can be restored until the time to un
   await page.getByRole('heading', { name: 'Mail 1' }).waitFor()
   await page.clock.runFor(UNDO_MS)
   await waitForSubjects(app(), token, ['Mail 3', 'Mail 1'])
-  expect(await undo.count()).toBe(0)
+  await expect.poll(() => undo.count()).toBe(0)
 
   await page.keyboard.press('#')
   await row(page, 'Mail 1').waitFor({ state: 'detached' })
@@ -100,16 +100,18 @@ describe('several messages', () => {
       await page.getByRole('checkbox', { name: `Select “${name}”` }).check()
     }
     const all = page.getByRole('checkbox', { name: '2 selected' })
-    expect(
-      await all.evaluate((box) => (box as unknown as { indeterminate: boolean }).indeterminate),
-    ).toBe(true)
+    await expect
+      .poll(() =>
+        all.evaluate((box) => (box as unknown as { indeterminate: boolean }).indeterminate),
+      )
+      .toBe(true)
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
     await press('Delete')
     await page.locator('.toast', { hasText: '2 messages deleted' }).waitFor()
-    expect(await page.locator('.mail').count()).toBe(2)
+    await expect.poll(() => page.locator('.mail').count()).toBe(2)
     await press('Undo')
     await row(page, 'Mail 3').waitFor()
-    expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('checkbox', { checked: true }).count()).toBe(0)
 
     await page.getByRole('checkbox', { name: 'Select “Mail 4”' }).check()
     await page.keyboard.press('#')
@@ -208,9 +210,11 @@ describe('several messages', () => {
       await page.getByText('Waiting for mail').waitFor()
       await page.clock.runFor(UNDO_MS)
       await waitUntil(() => sent === 2)
-      expect(String(await pending(page))).toMatch(
-        /^\[\{"token":"[\w-]+","ids":\[\d+\]\},\{"token":"[\w-]+","ids":\[[\d,]+\],"upToId":\d+\}\]$/,
-      )
+      await expect
+        .poll(async () => String(await pending(page)))
+        .toMatch(
+          /^\[\{"token":"[\w-]+","ids":\[\d+\]\},\{"token":"[\w-]+","ids":\[[\d,]+\],"upToId":\d+\}\]$/,
+        )
       expect((await subjects(app(), token)).length).toBe(12)
       await page.context().addInitScript({ content: WATCH_ROWS })
       // The first list is older than the deletions but arrives after them.

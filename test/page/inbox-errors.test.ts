@@ -144,8 +144,8 @@ test('a session that has expired empties the page, with a notice', async () => {
   // The server checks expiry on activity and at intervals.
   await page.getByRole('heading', { name: 'This address has expired' }).waitFor()
   await page.getByText('This address has expired. Its mail was deleted.').waitFor()
-  expect(await row(page, 'Soon gone').count()).toBe(0)
-  expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
+  await expect.poll(() => row(page, 'Soon gone').count()).toBe(0)
+  await expect.poll(() => page.title()).toBe('Mayfly – disposable email, no sign-up')
 })
 
 test('the rate limit is shown with the time to wait, and then the page continues', async () => {

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   mailConcurrently,
   mailMany,
@@ -44,25 +44,18 @@ test('a row shows the beginning of the text and attachments; a search covers sen
   ] as const) {
     await page.getByRole('searchbox').fill(words)
     const subjects = page.locator('.mail-subject')
-    await vi.waitFor(
-      async () => expect(await subjects.allTextContents(), words).toStrictEqual(found),
-      60_000,
-    )
+    await expect.poll(() => subjects.allTextContents(), { message: words }).toStrictEqual(found)
   }
 
   await page.getByRole('searchbox').fill('CAFE menu')
-  expect(await page.locator('mark').allTextContents()).toStrictEqual(['Café', 'Menu'])
+  await expect.poll(() => page.locator('mark').allTextContents()).toStrictEqual(['Café', 'Menu'])
   await page.getByRole('searchbox').fill('')
   // Filters, alone and together.
   await opener(page, 'Menu').click()
   await page.getByText('2 unread').waitFor()
   const chip = (name: string) => page.getByRole('group', { name: 'Filter' }).getByText(name)
   const shown = (expected: readonly string[]) =>
-    vi.waitFor(
-      async () =>
-        expect(await page.locator('.mail-subject').allTextContents()).toStrictEqual(expected),
-      60_000,
-    )
+    expect.poll(() => page.locator('.mail-subject').allTextContents()).toStrictEqual(expected)
   await chip('Unread').click()
   await shown([welcome, 'Sign in'])
   await opener(page, 'Sign in').click()
@@ -87,11 +80,11 @@ test('a message with a link to follow and no code has a chip for it, and is show
   const link = row(page, 'Welcome').getByRole('link', { name: /^Confirm: / })
   await link.waitFor()
   const target = encodeURIComponent('https://login.acme.test/verify?t=1')
-  expect(await link.getAttribute('href')).toBe(`/leave#${target}`)
+  await expect.poll(() => link.getAttribute('href')).toBe(`/leave#${target}`)
   const card = page.getByRole('region', { name: 'Confirmation link' })
   await card.getByText('login.acme.test').waitFor()
   const open = card.getByRole('link', { name: 'Open' })
-  expect(await open.getAttribute('href')).toBe('https://login.acme.test/verify?t=1')
+  await expect.poll(() => open.getAttribute('href')).toBe('https://login.acme.test/verify?t=1')
   const from = '"service@bank.test" <x@evil.test>'
   const forged = 'Confirm your email address: https://evil.test/verify?t=1'
   await app().mail(email, plainMail({ subject: 'Forged', from, text: forged }))
@@ -119,8 +112,7 @@ test('eight messages fit a laptop and six a phone; an Arabic one is aligned with
     const { bottom } = one.getBoundingClientRect()
     return bottom <= Math.min(innerHeight, one.parentElement.getBoundingClientRect().bottom + 1)
   }).length`
-  const onLaptop = Number(await page.evaluate(visible))
-  expect(onLaptop, `${onLaptop} messages`).toBeGreaterThanOrEqual(8)
+  await expect.poll(async () => Number(await page.evaluate(visible))).toBeGreaterThanOrEqual(8)
   const lefts = await page
     .locator('.mail')
     .first()
@@ -141,8 +133,7 @@ test('eight messages fit a laptop and six a phone; an Arabic one is aligned with
   const gap = (preview?.x ?? 0) - (subject?.x ?? 0) - (subject?.width ?? 0)
   expect(gap, `${gap} px`).toBeLessThan(16)
   await page.setViewportSize({ width: 390, height: 844 })
-  const onPhone = Number(await page.evaluate(visible))
-  expect(onPhone, `${onPhone} messages`).toBeGreaterThanOrEqual(6)
+  await expect.poll(async () => Number(await page.evaluate(visible))).toBeGreaterThanOrEqual(6)
 })
 
 test('in forced colors the current page, the selected tab, the logo and the lines between messages can be seen', async () => {
@@ -189,7 +180,7 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   await page.getByText('Showing the newest 500 messages.').waitFor()
   // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
-  expect(await page.locator('.mail').count()).toBe(500)
+  await expect.poll(() => page.locator('.mail').count()).toBe(500)
   expect(await page.getByText('Mailbox full').count()).toBe(0)
 
   await waitForInbox(page)
@@ -198,7 +189,7 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   // Whether the mailbox is full is in the list only, which is requested some seconds after new mail.
   await page.clock.fastForward(5_000)
   await page.getByText('Mailbox full').waitFor()
-  expect(await page.locator('.mail').count()).toBe(500)
+  await expect.poll(() => page.locator('.mail').count()).toBe(500)
   await page.locator('.mail-open').nth(400).click()
   await page.getByRole('heading', { name: /^Mail \d+$/ }).waitFor()
   await page.keyboard.press('#')
@@ -217,7 +208,7 @@ test('on a phone nothing is wider than the screen, touch targets are large enoug
     }),
   )
   await row(page, '482915').waitFor()
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(360)
   const small =
     await page.evaluate(`[...document.querySelectorAll('.messages button, .messages label')]
     .map((one) => ({ text: one.textContent || one.ariaLabel, box: one.getBoundingClientRect() }))
@@ -232,8 +223,8 @@ test('on a phone nothing is wider than the screen, touch targets are large enoug
   expect(before).not.toBe(0)
   await opener(page, /Mail 3(?!\d)/).tap()
   await page.getByRole('heading', { name: 'Mail 3', exact: true }).waitFor()
-  expect(await page.locator('.list').isVisible()).toBe(false)
-  expect(await page.locator('.address').isVisible()).toBe(false)
+  await page.locator('.list').waitFor({ state: 'hidden' })
+  await page.locator('.address').waitFor({ state: 'hidden' })
   await page.locator('h2:focus').waitFor()
   await page.waitForFunction('scrollY === 0')
 
@@ -265,8 +256,8 @@ test('at 200 % zoom a desktop has one pane with everything in it', async () => {
   await row(page, 'Mail 3').waitFor()
   await opener(page, 'Mail 2').click()
   await page.getByRole('heading', { name: 'Mail 2' }).waitFor()
-  expect(await page.locator('.list').isVisible()).toBe(false)
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(640)
+  await page.locator('.list').waitFor({ state: 'hidden' })
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(640)
   await page.getByRole('button', { name: 'Back to the list' }).click()
   await opener(page, 'Mail 2').waitFor()
 })

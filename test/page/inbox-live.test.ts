@@ -21,31 +21,29 @@ test('mail appears without a reload and without polling, newest first, and is un
   await app().mail(email, plainMail({ from: 'Ann <ann@sender.test>', subject: 'First' }))
   await row(page, 'First').getByText('Ann').waitFor()
   // The list, the stream, and the list once more for changes in between.
-  expect(requested.filter((path) => !/domains/.test(path))).toStrictEqual([
-    '/api/create-session',
-    '/api/check-mail',
-    '/api/events',
-    '/api/check-mail',
-  ])
+  await expect
+    .poll(() => requested.filter((path) => !/domains/.test(path)))
+    .toStrictEqual(['/api/create-session', '/api/check-mail', '/api/events', '/api/check-mail'])
   await page.locator('[role=status]', { hasText: 'New message from Ann: First' }).waitFor()
   await app().mail(email, plainMail({ from: 'bob@sender.test', subject: '' }))
   await row(page, 'bob@sender.test').getByText('(no subject)').waitFor()
-  expect(await page.locator('.mail-from').allTextContents()).toStrictEqual([
-    'bob@sender.test',
-    'Ann',
-  ])
+  await expect
+    .poll(() => page.locator('.mail-from').allTextContents())
+    .toStrictEqual(['bob@sender.test', 'Ann'])
   await page.getByText('2 unread').waitFor()
-  expect(await page.title()).toBe('(2) Inbox – Mayfly')
+  await expect.poll(() => page.title()).toBe('(2) Inbox – Mayfly')
   const icon = page.locator('link[rel=icon]')
-  expect((await icon.getAttribute('href')) ?? '').toMatch(/^data:image\/svg\+xml,.*%3E2%3C/)
+  await expect
+    .poll(async () => (await icon.getAttribute('href')) ?? '')
+    .toMatch(/^data:image\/svg\+xml,.*%3E2%3C/)
 
   await opener(page, 'First').click()
   await page.getByText('1 unread').waitFor()
-  expect(await page.title()).toBe('(1) Inbox – Mayfly')
+  await expect.poll(() => page.title()).toBe('(1) Inbox – Mayfly')
   await opener(page, 'bob').click()
   await page.getByText('1 unread').waitFor({ state: 'hidden' })
-  expect(await page.title()).toBe('Mayfly – disposable email, no sign-up')
-  expect(await icon.getAttribute('href')).toBe('/favicon.svg')
+  await expect.poll(() => page.title()).toBe('Mayfly – disposable email, no sign-up')
+  await expect.poll(() => icon.getAttribute('href')).toBe('/favicon.svg')
 
   await page.reload()
   await row(page, 'First').waitFor()

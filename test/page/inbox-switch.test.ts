@@ -64,11 +64,11 @@ test('the list of mailboxes that version 0.1 stored is migrated once, in its ord
   )
   await page.goto(`${app().url}/`)
   await waitForInbox(page)
-  expect(await address(page).innerText()).toBe(sessions[0]?.email)
-  expect((await storedMailboxes(page)).map(({ email, token }) => ({ email, token }))).toStrictEqual(
-    sessions.map(({ email, token }) => ({ email, token })),
-  )
-  expect(await page.evaluate(() => localStorage.getItem('mayfly mailboxes'))).toBe(null)
+  await expect.poll(() => address(page).innerText()).toBe(sessions[0]?.email)
+  await expect
+    .poll(async () => (await storedMailboxes(page)).map(({ email, token }) => ({ email, token })))
+    .toStrictEqual(sessions.map(({ email, token }) => ({ email, token })))
+  await expect.poll(() => page.evaluate(() => localStorage.getItem('mayfly mailboxes'))).toBe(null)
 })
 
 test('a failed deletion is retried in its own mailbox', async () => {
@@ -95,15 +95,15 @@ test('mail of an address that is not shown appears at once: in a toast, in the t
   await app().mail(email, plainMail({ subject: 'Welcome', from: 'GitHub <hi@github.test>' }))
   const toast = page.locator('.toast', { hasText: `New message at ${email}, from GitHub` })
   await toast.waitFor()
-  expect(await page.title()).toBe(`(1) ${email} – Mayfly`)
+  await expect.poll(() => page.title()).toBe(`(1) ${email} – Mayfly`)
   await page.locator('.switcher summary').getByText('1 unread').waitFor()
-  expect(await address(page).innerText()).toBe(second)
+  await expect.poll(() => address(page).innerText()).toBe(second)
 
   await press(page, 'All addresses')
   await row(page, 'Welcome').getByText(email).waitFor()
   await toast.getByRole('button', { name: 'Open' }).click()
   await page.getByRole('heading', { name: 'Welcome' }).waitFor()
-  expect(await address(page).innerText()).toBe(email)
+  await expect.poll(() => address(page).innerText()).toBe(email)
   await page.locator('.mail.open', { hasText: 'Welcome' }).waitFor()
   // Once it is displayed, it is read.
   await waitUntil(async () => (await page.title()) === 'Mayfly – disposable email, no sign-up')
@@ -201,8 +201,11 @@ describe('many addresses', () => {
       }),
     )
     await waitUntil(() => made.length === NEW)
-    const stored = (await storedMailboxes(page)).map(({ email }) => email)
-    expect(made.filter((email) => !stored.includes(email))).toStrictEqual([])
+    const lost = async () => {
+      const stored = (await storedMailboxes(page)).map(({ email }) => email)
+      return made.filter((email) => !stored.includes(email))
+    }
+    await expect.poll(lost).toStrictEqual([])
     for (const tab of [page, other]) await tab.getByText(`${NEW} more addresses`).waitFor()
     await page.reload()
     await page.getByText(`${NEW} more addresses`).waitFor()
@@ -225,15 +228,15 @@ describe('many addresses', () => {
     expect((await storedMailboxes(page)).length).toBe(100)
 
     await alert.getByRole('button', { name: 'Show my addresses' }).click()
-    expect(await page.evaluate('document.activeElement.localName')).toBe('summary')
+    await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('summary')
     await press(page, `Delete ${sessions[1]?.email}`)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await alert.waitFor({ state: 'detached' })
     const before = await address(page).innerText()
     await press(page, 'New address')
     await address(page).filter({ hasNotText: before }).waitFor()
+    await expect.poll(async () => (await storedMailboxes(page)).length).toBe(100)
     const stored = (await storedMailboxes(page)).map(({ email }) => email)
-    expect(stored.length).toBe(100)
     expect(stored).toContain(sessions.at(-1)?.email)
   })
 })
