@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
 import { mailWithFiles, png, textMail } from '../kit/page/mails.ts'
 import { openPages } from '../kit/page/pages.ts'
@@ -90,15 +90,12 @@ test('attachments that may be harmful are marked; all are named by their type, s
   await page.getByText('PDF · 70 kB').waitFor()
   const picture = item(page, 'a.png').locator('img')
   await picture.waitFor()
-  expect((await picture.getAttribute('src')) ?? '').toMatch(/^blob:/)
+  await expect.poll(async () => (await picture.getAttribute('src')) ?? '').toMatch(/^blob:/)
   await item(page, 'fake.png').locator('img').waitFor({ state: 'detached' })
   const names: string[] = []
   page.on('download', (download) => names.push(download.suggestedFilename()))
   await page.getByRole('button', { name: 'Save all' }).click()
-  await vi.waitFor(
-    () => expect(names.sort()).toStrictEqual(['a.png', 'fake.png', 'terms.pdf']),
-    60_000,
-  )
+  await expect.poll(() => names.toSorted()).toStrictEqual(['a.png', 'fake.png', 'terms.pdf'])
 })
 
 test('attachments are also below the message: images small, and enlarged by a click; what may be harmful is saved only from the list', async () => {
@@ -115,8 +112,7 @@ test('attachments are also below the message: images small, and enlarged by a cl
   await strip.getByRole('button', { name: 'Enlarge sea.png' }).click()
   const large = page.getByRole('dialog', { name: 'sea.png' }).locator('img')
   await large.waitFor()
-  const box = await large.boundingBox()
-  expect([box?.width, box?.height]).toStrictEqual([600, 300])
+  await expect.poll(() => large.boundingBox()).toMatchObject({ width: 600, height: 300 })
   const got = await saved(page, page.getByRole('dialog').getByRole('button', { name: /^Save/ }))
   expect(got.bytes.equals(files[0]?.bytes ?? Buffer.alloc(0))).toBeTruthy()
   await page.keyboard.press('Escape')
@@ -124,7 +120,7 @@ test('attachments are also below the message: images small, and enlarged by a cl
   expect((await saved(page, entry('terms.pdf').getByRole('button'))).name).toBe('terms.pdf')
   await entry('invoice.pdf.exe').getByRole('button').click()
   await page.getByText('The last one counts: .exe').waitFor()
-  expect(await strip.count()).toBe(0)
+  await expect.poll(() => strip.count()).toBe(0)
 })
 
 test('of many attached images, twelve are shown small', async () => {
@@ -160,13 +156,11 @@ test('an invitation is one attachment, with a card that says when and where', as
   const more = 'LOCATION:Room 1\nORGANIZER;CN=Dana:mailto:dana@acme.test\nSUMMARY'
   await read(page, invitation.replace('SUMMARY', more), 'Invitation')
   const card = page.getByRole('region', { name: 'Invitation' })
-  expect(await card.locator('.event-title').innerText()).toBe('Stand-up')
-  const facts = await card.locator('dd').allInnerTexts()
-  expect(facts).toStrictEqual([
-    'Mon, March 9, 2026 at 10:00 AM GMT+1',
-    'Room 1',
-    'Dana <dana@acme.test>',
-  ])
+  await expect.poll(() => card.locator('.event-title').innerText()).toBe('Stand-up')
+  const facts = card.locator('dd')
+  await expect
+    .poll(() => facts.allInnerTexts())
+    .toStrictEqual(['Mon, March 9, 2026 at 10:00 AM GMT+1', 'Room 1', 'Dana <dana@acme.test>'])
   const file = await saved(page, card.getByRole('button', { name: /^Save .ics/ }))
   expect(file.name).toMatch(/\.ics$/)
   expect(file.bytes.toString()).toContain('BEGIN:VEVENT')

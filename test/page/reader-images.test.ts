@@ -86,7 +86,7 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await waitForImages('first')
   const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
   await picture.waitFor()
-  expect((await picture.boundingBox())?.width).toStrictEqual(30)
+  await expect.poll(async () => (await picture.boundingBox())?.width).toStrictEqual(30)
   expect(paths()).toStrictEqual(['/first-1.png', '/first-2.png', '/first-3.png'])
   for (const { headers } of requests) {
     expect(headers.referer).toBeUndefined()
@@ -105,7 +105,7 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await page.getByText('Remote images from ann@sender.test are always loaded').waitFor()
   await waitForImages('third')
   const stored = () => page.evaluate(`localStorage.getItem('mayfly images')`)
-  expect(await stored()).toBe('["ann@sender.test"]')
+  await expect.poll(() => stored()).toBe('["ann@sender.test"]')
 
   // Not for one who only uses the name of that sender.
   await send(email, mailWithImages('forged'), 'eve@evil.test')
@@ -117,7 +117,7 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await open(page, 'third')
   await page.getByRole('button', { name: 'Stop loading' }).click()
   await blocked.waitFor()
-  expect(await stored()).toBe(null)
+  await expect.poll(() => stored()).toBe(null)
   expect(paths().filter((path) => path.startsWith('/forged'))).toStrictEqual([])
 })
 

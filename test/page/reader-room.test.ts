@@ -52,28 +52,29 @@ describe('an opened newsletter', () => {
       [1024, 700, 330],
     ] as const) {
       await page.setViewportSize({ width, height })
-      const { visible, scrollers } = await measure(page)
-      expect(visible, `${visible} px at ${width} × ${height}`).toBeGreaterThanOrEqual(least)
-      expect(scrollers).toBe(1)
+      await expect
+        .poll(async () => (await measure(page)).visible, { message: `${width} × ${height}` })
+        .toBeGreaterThanOrEqual(least)
+      await expect.poll(async () => (await measure(page)).scrollers).toBe(1)
     }
     // Blocked images keep their boxes; one that declares only its width keeps that.
-    const boxes = await page
-      .frameLocator('.mail-frame')
-      .locator('img')
-      .evaluateAll((images) =>
-        images.map(({ clientWidth, clientHeight }) => [clientWidth, clientHeight]),
+    const images = page.frameLocator('.mail-frame').locator('img')
+    await expect
+      .poll(() =>
+        images.evaluateAll((all) =>
+          all.slice(0, 2).map(({ clientWidth, clientHeight }) => [clientWidth, clientHeight]),
+        ),
       )
-    expect(boxes.slice(0, 2)).toStrictEqual([
-      [556, 224],
-      [492, 48],
-    ])
+      .toStrictEqual([
+        [556, 224],
+        [492, 48],
+      ])
     // A long text scrolls in the same place, and nothing else does.
     await page.getByRole('tab', { name: 'Text', exact: true }).click()
-    const scrolling =
-      await page.evaluate(`[...document.querySelectorAll('.reader-pane, .reader-pane *')]
+    const scrolling = `[...document.querySelectorAll('.reader-pane, .reader-pane *')]
       .filter((one) => one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY))
-      .map((one) => one.className)`)
-    expect(scrolling).toStrictEqual(['tab-view'])
+      .map((one) => one.className)`
+    await expect.poll(() => page.evaluate(scrolling)).toStrictEqual(['tab-view'])
 
     await page.getByRole('tab', { name: 'Message', exact: true }).click()
     await page.frameLocator('.mail-frame').getByText('The Weekly').waitFor()
@@ -82,19 +83,18 @@ describe('an opened newsletter', () => {
     const before = await width()
     const toggle = page.getByRole('button', { name: 'Phone width' })
     await toggle.click()
-    expect(await width()).toBe(375)
-    expect(await toggle.getAttribute('aria-pressed')).toBe('true')
+    await expect.poll(() => width()).toBe(375)
+    await expect.poll(() => toggle.getAttribute('aria-pressed')).toBe('true')
     await toggle.click()
-    expect(await width()).toBe(before)
+    await expect.poll(() => width()).toBe(before)
 
     await page.getByRole('button', { name: 'Full window', exact: true }).click()
     const leave = page.getByRole('button', { name: 'Exit full window' })
     await leave.waitFor()
-    const { visible, isPageLonger } = await measure(page)
-    expect(visible, `${visible} px`).toBeGreaterThan(600)
-    expect(isPageLonger).toBe(false)
+    await expect.poll(async () => (await measure(page)).visible).toBeGreaterThan(600)
+    await expect.poll(async () => (await measure(page)).isPageLonger).toBe(false)
     for (const part of ['.list', '.address', '.top']) {
-      expect(await page.locator(part).isVisible(), part).toBe(false)
+      await page.locator(part).waitFor({ state: 'hidden' })
     }
     await page.keyboard.press('Escape')
     await leave.waitFor({ state: 'detached' })
@@ -109,10 +109,13 @@ describe('an opened newsletter', () => {
     await readNewsletter(page)
     for (const size of [onItsSide, upright]) {
       await page.setViewportSize(size)
-      const { visible, top, scrollers, isPageLonger } = await measure(page)
-      expect(top, `the mail starts at ${top} px`).toBeLessThanOrEqual(56)
-      expect(visible).toBe(size.height - top)
-      expect([scrollers, isPageLonger]).toStrictEqual([1, false])
+      const look = async () => {
+        const { visible, top, scrollers, isPageLonger } = await measure(page)
+        return { below: size.height - visible - top, isTop: top <= 56, scrollers, isPageLonger }
+      }
+      await expect
+        .poll(look)
+        .toStrictEqual({ below: 0, isTop: true, scrollers: 1, isPageLonger: false })
     }
 
     await page.getByRole('button', { name: 'Details' }).tap()
@@ -123,7 +126,7 @@ describe('an opened newsletter', () => {
     await checkAccessibility(page)
     await page.getByRole('button', { name: 'Text', exact: true }).tap()
     await page.locator('.mail-text').waitFor()
-    expect(await page.getByRole('button', { name: 'Print' }).isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'Print' }).waitFor({ state: 'hidden' })
 
     // One scroller also with a claimed name, codes and an image.
     await page.getByRole('button', { name: 'Back to the list' }).tap()
@@ -139,9 +142,10 @@ describe('an opened newsletter', () => {
     const frame = page.frameLocator('.mail-frame')
     await frame.getByText('482913').waitFor()
     await page.getByText('1 remote image blocked').waitFor()
-    const box = await frame.locator('img').boundingBox()
-    expect([box?.width, box?.height], 'an icon is square').toStrictEqual([24, 24])
-    expect((await measure(page)).scrollers).toBe(1)
+    await expect
+      .poll(() => frame.locator('img').boundingBox(), { message: 'an icon is square' })
+      .toMatchObject({ width: 24, height: 24 })
+    await expect.poll(async () => (await measure(page)).scrollers).toBe(1)
   })
 })
 
@@ -149,7 +153,9 @@ test('on narrow screens neither the badge of the sender nor the subject is cut o
   const page = await openInbox({ viewport: { width: 820, height: 1180 } })
   await read(page, newsletterMail(), 'Trains')
   const subject = page.locator('.reader-title h2')
-  expect(await subject.evaluate((h2) => h2.scrollHeight <= h2.clientHeight + 1)).toBe(true)
+  await expect
+    .poll(() => subject.evaluate((h2) => h2.scrollHeight <= h2.clientHeight + 1))
+    .toBe(true)
   const { width = 0 } = (await subject.boundingBox()) ?? {}
   expect(width, `${width} px for the subject`).toBeGreaterThan(400)
   const address = page.locator('.address-text, .address-text *')
@@ -163,7 +169,7 @@ test('on narrow screens neither the badge of the sender nor the subject is cut o
   await page.keyboard.press('Escape')
 
   await page.setViewportSize({ width: 320, height: 640 })
-  const places = (await page.evaluate(`(() => {
+  const places = `(() => {
     const badge = document.querySelector('.reader-from .badge')
     // The longest that most mails have.
     badge.firstChild.data = 'Unverified sender'
@@ -176,9 +182,16 @@ test('on narrow screens neither the badge of the sender nor the subject is cut o
       start: badge.getBoundingClientRect().left,
       letter: text.getBoundingClientRect().left,
     }
-  })()`)) as Record<'subject' | 'badge' | 'start' | 'letter', number>
-  expect(places.badge).toBeGreaterThanOrEqual(places.subject + 1)
-  expect(places.letter).toBeGreaterThan(places.start)
+  })()`
+  const look = async () => {
+    const found = (await page.evaluate(places)) as Record<
+      'subject' | 'badge' | 'start' | 'letter',
+      number
+    >
+    return { below: found.badge - found.subject, padding: found.letter - found.start }
+  }
+  await expect.poll(async () => (await look()).below).toBeGreaterThanOrEqual(1)
+  expect((await look()).padding).toBeGreaterThan(0)
 })
 
 test('the text in place of a blocked image is not stretched, however large the image is displayed', async () => {
