@@ -34,8 +34,8 @@ test('an address that was deleted cannot be copied, is not announced as expiring
   await page.getByRole('heading', { name: 'This address no longer exists' }).waitFor()
   // A deleted address cannot be restored.
   await button(page, 'Restore').waitFor({ state: 'detached' })
-  expect(await button(page, 'Copy').isDisabled()).toBeTruthy()
-  expect(await button(page, 'Open on a phone').isDisabled()).toBeTruthy()
+  await expect.poll(() => button(page, 'Copy').isDisabled()).toBeTruthy()
+  await expect.poll(() => button(page, 'Open on a phone').isDisabled()).toBeTruthy()
   await page.keyboard.press('c')
   await page.getByRole('status').filter({ hasText: 'This address no longer exists' }).waitFor()
   await checkAccessibility(page)
@@ -78,7 +78,7 @@ test('ending the address on the page leaves no address, and a button creates a n
   await address(page).filter({ hasText: '@' }).waitFor()
   const { status } = await fetch(`${app().url}/api/check-mail?token=${token}`)
   expect(status).toBe(401)
-  expect(await address(other).textContent()).toBe(await address(page).textContent())
+  await expect.poll(() => address(other).textContent()).toBe(await address(page).textContent())
 })
 
 test('after one of several addresses is deleted, the focus is not on the button that deletes the next', async () => {
@@ -92,7 +92,7 @@ test('after one of several addresses is deleted, the focus is not on the button 
   await page.locator('#new-address:focus').waitFor()
   // Later effects of the closed dialog do not move it.
   await page.getByRole('status').filter({ hasText: 'deleted.' }).waitFor()
-  expect(await focused(page)).toBe('New address')
+  await expect.poll(() => focused(page)).toBe('New address')
 })
 
 test('on a phone the layout does not shift when the first address arrives', async () => {
@@ -133,7 +133,7 @@ test('with the keyboard the name field is first, domains that failed to load are
     .getByRole('status')
     .filter({ hasText: `Now showing ${email}` })
     .waitFor()
-  expect(await focused(page)).toBe('1 more address')
+  await expect.poll(() => focused(page)).toBe('1 more address')
 })
 
 test('no address is lost if the clock of the device is 40 days ahead', async () => {

@@ -27,5 +27,5 @@ test('an alias can be created if the site has Gmail accounts', async () => {
   await places.selectOption({ label: `Gmail alias: ${JOEY}` })
   await dialog.getByRole('button', { name: 'Create address' }).click()
   await page.locator('#address').filter({ hasText: 'joey+shop@gmail.com' }).waitFor()
-  expect(await dialog.count()).toBe(0)
+  await expect.poll(() => dialog.count()).toBe(0)
 })

@@ -20,19 +20,21 @@ test('a phone opens the mailbox with the QR code, after a confirmation', async (
   const code = page.getByRole('img', { name: `QR code that opens ${email}` })
   const link = `${app().url}/#open=${token}`
   await code.locator('path[d^=M]').waitFor()
-  expect(await code.locator('path').getAttribute('d')).toStrictEqual(
-    squares(encode(link, { ecc: 'M', border: 4 }).data),
-  )
+  await expect
+    .poll(() => code.locator('path').getAttribute('d'))
+    .toStrictEqual(squares(encode(link, { ecc: 'M', border: 4 }).data))
 
   const phone = await visit('/favicon.svg', { viewport: { width: 360, height: 740 } })
   await phone.goto(link)
   const dialog = phone.getByRole('dialog', { name: 'Open this address here?' })
   await dialog.getByText(email).waitFor()
-  expect(new URL(phone.url()).hash, 'the token is gone from the address bar').toBe('')
+  await expect
+    .poll(() => new URL(phone.url()).hash, { message: 'the token is gone from the address bar' })
+    .toBe('')
   expect(await storedMailboxes(phone)).toStrictEqual([])
   await press(phone, 'Open here')
-  expect(await shown(phone)).toBe(email)
-  expect((await mailboxOf(phone)).token).toStrictEqual(token)
+  await expect.poll(() => shown(phone)).toBe(email)
+  await expect.poll(async () => (await mailboxOf(phone)).token).toStrictEqual(token)
 
   // There the rarer actions are behind one button.
   const rare = ['Open on a phone', 'Delete address'].map((name) =>
@@ -50,12 +52,12 @@ test('address and link are copied without the clipboard API, as over plain http'
   const { email, token } = await waitForInbox(page)
   await press(page, 'Copy')
   await page.getByRole('button', { name: 'Copied' }).waitFor()
-  expect(await page.evaluate('hidden.readText()')).toBe(email)
+  await expect.poll(() => page.evaluate('hidden.readText()')).toBe(email)
   await press(page, 'Open on a phone')
   await page.getByText('127.0.0.1 works only on this device.').waitFor()
   await press(page, 'Copy link')
   await page.getByRole('dialog').getByRole('button', { name: 'Copied' }).waitFor()
-  expect(await page.evaluate('hidden.readText()')).toBe(`${app().url}/#open=${token}`)
+  await expect.poll(() => page.evaluate('hidden.readText()')).toBe(`${app().url}/#open=${token}`)
 })
 
 /** Run in the page. */
@@ -81,14 +83,14 @@ test('a phone shows that the link is truncated or corrupt, or that its mailbox n
     await phone.goto('about:blank')
     await phone.goto(`${app().url}/#open=${badToken}`)
     await phone.getByText(notice).waitFor()
-    expect(new URL(phone.url()).hash).toBe('')
+    await expect.poll(() => new URL(phone.url()).hash).toBe('')
     await shown(phone)
   }
   const email = await shown(phone)
   for (const badToken of ['a b', 'x'.repeat(129)]) {
     await phone.evaluate(`(${FOLLOW_LINK})('#open=${badToken}', '${notice}')`)
-    expect(new URL(phone.url()).hash).toBe('')
-    expect(await shown(phone)).toBe(email)
+    await expect.poll(() => new URL(phone.url()).hash).toBe('')
+    await expect.poll(() => shown(phone)).toBe(email)
   }
 })
 

@@ -47,7 +47,9 @@ describe('before a link in a mail is opened', () => {
       await page.locator('.leave-host').getByText(host, { exact: true }).waitFor()
       await page.getByText(words).first().waitFor()
       const open = page.getByRole('link', { name: 'Open', exact: true })
-      expect(new URL((await open.getAttribute('href')) ?? '').host, name).toBe(host)
+      await expect
+        .poll(async () => new URL((await open.getAttribute('href')) ?? '').host, { message: name })
+        .toBe(host)
       expect(await open.getAttribute('rel'), name).toBe('noopener noreferrer')
       expect(await open.getAttribute('target'), name).toBe(null)
     }
@@ -71,7 +73,11 @@ describe('before a link in a mail is opened', () => {
       await page.getByRole('link', { name: 'Open', exact: true }).waitFor()
       await openHash(page, link === '%' ? link : encodeURIComponent(link))
       await page.getByText(words).first().waitFor()
-      expect(await page.getByRole('link', { name: 'Open', exact: true }).count(), name).toBe(0)
+      await expect
+        .poll(() => page.getByRole('link', { name: 'Open', exact: true }).count(), {
+          message: name,
+        })
+        .toBe(0)
     }
   })
 })

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityTree, LISTEN } from '../kit/page/accessibility-tree.ts'
 import { opener, row, waitForInbox } from '../kit/page/inbox.ts'
 import { welcomeMail } from '../kit/page/mails.ts'
@@ -19,7 +19,7 @@ afterAll(() => ring.close())
 
 /** The accessibility tree gets these lines in this order, perhaps with others between them. */
 async function expectInOrder(page: Page, expected: readonly string[]): Promise<void> {
-  await vi.waitFor(async () => {
+  const look = async () => {
     const lines = await accessibilityTree(page)
     let from = 0
     const missing = expected.filter((line) => {
@@ -27,8 +27,9 @@ async function expectInOrder(page: Page, expected: readonly string[]): Promise<v
       if (at >= 0) from = at + 1
       return at < 0
     })
-    expect(missing, lines.join('\n')).toStrictEqual([])
-  }, 10_000)
+    return { missing, among: missing.length > 0 ? lines : [] }
+  }
+  await expect.poll(look).toStrictEqual({ missing: [], among: [] })
 }
 
 /** This was read aloud; nothing came too suddenly to be read. */
@@ -100,7 +101,7 @@ test('a mail is announced and opened with the keyboard, its parts have names and
   await hear(page, 'Message deleted')
   await page.getByRole('button', { name: 'Undo' }).click()
   await row(page, 'Confirm your address').waitFor()
-  expect(await page.evaluate('document.activeElement.id')).toBe('messages')
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('messages')
 })
 
 test('copying, creating, switching and deleting an address are announced or move the focus, and dialogs have names', async () => {

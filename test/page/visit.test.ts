@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PHONE } from '../kit/page/browser.ts'
 import { emptyTraffic, openPages, recordTraffic } from '../kit/page/pages.ts'
 
@@ -16,7 +16,7 @@ test('a tab opened by a link is monitored like the tabs that a test opens', asyn
   ])
   await other.waitForURL('**/livez?from-a-link')
   await other.evaluate(`console.warn('a word from there')`)
-  await vi.waitFor(() => expect(seen.complaints.join()).toMatch(/a word from there/), 60_000)
+  await expect.poll(() => seen.complaints.join()).toMatch(/a word from there/)
   expect(seen.requested).toContain(`${app().url}/livez?from-a-link`)
 })
 
@@ -34,11 +34,15 @@ test('a new visitor reads what this is, and receives a test mail where others ca
   await page.getByText('Disposable email addresses, no sign-up').filter({ visible: true }).waitFor()
   await page.getByText('outside mail cannot reach it').waitFor()
   await page.locator('#address', { hasText: '@' }).waitFor()
-  expect(await page.evaluate(LINES), 'the address breaks only before the @').toStrictEqual([1, 1])
+  await expect
+    .poll(() => page.evaluate(LINES), { message: 'the address breaks only before the @' })
+    .toStrictEqual([1, 1])
   const button = page.getByRole('button', { name: 'Send me a test mail' })
-  expect(await isAboveTheFold(button), 'on a phone').toBeTruthy()
+  await expect.poll(() => isAboveTheFold(button), { message: 'on a phone' }).toBeTruthy()
   await page.setViewportSize({ width: 844, height: 390 })
-  expect(await isAboveTheFold(button), 'on a phone on its side').toBeTruthy()
+  await expect
+    .poll(() => isAboveTheFold(button), { message: 'on a phone on its side' })
+    .toBeTruthy()
   await page.setViewportSize(PHONE)
   await button.click()
   await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
