@@ -37,12 +37,12 @@ for (const { name, ...viewport } of SCREENS) {
       // Clicks take long.
       if (!target || at % 10 > 0) continue
       await links.nth(at).click()
-      const box = await page.locator(target).boundingBox()
-      expect(
-        box && box.y < viewport.height && box.y + box.height > 0,
-        `${target} is in sight`,
-      ).toBeTruthy()
-      expect(new URL(page.url()).hash).toBe(target)
+      const isInSight = async () => {
+        const box = await page.locator(target).boundingBox()
+        return box && box.y < viewport.height && box.y + box.height > 0
+      }
+      await expect.poll(isInSight, { message: `${target} is in sight` }).toBe(true)
+      await expect.poll(() => new URL(page.url()).hash).toBe(target)
     }
     if (name === 'desktop') await assertInSight(contents)
     if (name === 'phone') await assertUnbroken(page)
@@ -109,13 +109,14 @@ test('every sample has a button that copies it; the console shows errors unchang
   await first?.getByRole('button', { name: 'Copied' }).waitFor()
   const copied = await page.evaluate('navigator.clipboard.readText()')
   expect(copied).toContain(`\ncurl -X POST ${app().url}/api/create-session\n`)
-  expect(await page.locator('pre').count()).toBe(await page.locator('.copyable button').count())
+  const samples = await page.locator('pre').count()
+  await expect.poll(() => page.locator('.copyable button').count()).toBe(samples)
 
   const form = await tryCall(page, 'POST /api/create-session')
   await form.getByLabel('prefix').fill('not a name')
   await send(form)
   await form.getByText('400 Bad Request').waitFor()
-  expect((await answerOf(form))['code']).toBe('invalid_prefix')
+  await expect.poll(async () => (await answerOf(form))['code']).toBe('invalid_prefix')
   await form.getByLabel('prefix').fill('tried.here')
   await send(form)
   await form.getByText('200 OK').waitFor()
@@ -135,6 +136,7 @@ test('every sample has a button that copies it; the console shows errors unchang
   const line = check.locator('.secret-sample code')
   expect((await line.textContent())?.includes(token), 'the token is hidden').toBeFalsy()
   await check.getByRole('button', { name: 'Show secret' }).click()
+  await expect.poll(() => line.textContent()).toContain(token)
   const command = (await line.textContent()) ?? ''
   expect(command).toContain(`${app().url}/api/check-mail?limit=5`)
   const { stdout } = await promisify(execFile)('bash', [
@@ -148,7 +150,7 @@ test('every sample has a button that copies it; the console shows errors unchang
   const { messages } = (await answerOf(check)) as { messages: { subject: string }[] }
   expect(messages.map(({ subject }) => subject)).toStrictEqual(['Hello'])
   await check.getByText('Headers').click()
-  expect(await check.getByText('etag').isVisible()).toBeTruthy()
+  await check.getByText('etag').waitFor()
 
   const deletion = await tryCall(page, 'POST /api/delete-session')
   await send(deletion)
@@ -173,13 +175,13 @@ test('the console shows the events of a stream, stops it, reports its end, sends
   await form.getByRole('log').getByText('event: message').waitFor()
   await form.getByRole('button', { name: 'Stop' }).click()
   await form.getByText('Stopped.').waitFor()
-  expect(await form.getByRole('button', { name: 'Send' }).isEnabled()).toBeTruthy()
+  await expect.poll(() => form.getByRole('button', { name: 'Send' }).isEnabled()).toBeTruthy()
 
   const raw = await tryCall(page, 'GET /api/raw-mail')
   const requested: string[] = []
   page.on('request', (request) => requested.push(request.url()))
   await send(raw)
-  expect(await page.evaluate(`document.activeElement.matches(':invalid')`)).toBe(true)
+  await expect.poll(() => page.evaluate(`document.activeElement.matches(':invalid')`)).toBe(true)
   expect(requested.filter((url) => url.includes('/api/'))).toStrictEqual([])
   const listed = await fetch(`${app().url}/api/check-mail?token=${token}`)
   const { messages } = (await listed.json()) as { messages: { id: number }[] }
@@ -202,7 +204,9 @@ test('the console shows the events of a stream, stops it, reports its end, sends
     body: new URLSearchParams({ token }),
   })
   await form.getByText('Stream ended').waitFor()
-  expect((await form.getByRole('log').textContent()) ?? '').toMatch(/event: end/)
+  await expect
+    .poll(async () => (await form.getByRole('log').textContent()) ?? '')
+    .toMatch(/event: end/)
 })
 
 test('a language chosen for one example is that of all, also after a reload, and the page does not jump; the token of the inbox is filled in, masked but copied in full, and its address in no example for keys', async () => {
@@ -221,13 +225,13 @@ test('a language chosen for one example is that of all, also after a reload, and
   await check.getByRole('radio', { name: 'curl' }).focus()
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('ArrowRight')
-  expect(await check.getByText('mailbox.wait_for_code(').isVisible()).toBeTruthy()
-  expect((await check.boundingBox())?.y).toBeCloseTo(before ?? 0, 0)
+  await check.getByText('mailbox.wait_for_code(').waitFor()
+  await expect.poll(async () => (await check.boundingBox())?.y).toBeCloseTo(before ?? 0, 0)
 
   await page.reload()
   const emails = page.locator('#list-emails .example')
   await emails.getByText('in mayfly.emails(').waitFor()
-  expect(await emails.textContent()).toContain('to="ADDRESS"')
+  await expect.poll(() => emails.textContent()).toContain('to="ADDRESS"')
   expect(await check.textContent()).not.toContain(token)
   await check.getByRole('button', { name: 'Copy' }).click()
   await check.getByRole('button', { name: 'Copied' }).waitFor()
@@ -252,10 +256,10 @@ test('the console uses the token of the inbox only on request, reads mail with a
   await send(check)
   await check.getByText('token: no session has this token.').waitFor()
   await check.getByRole('button', { name: `Use the token for ${email}` }).click()
-  expect(await field.inputValue()).toBe(token)
+  await expect.poll(() => field.inputValue()).toBe(token)
   await send(check)
   await check.getByText('200 OK').waitFor()
-  expect((await answerOf(check))['email']).toBe(email)
+  await expect.poll(async () => (await answerOf(check))['email']).toBe(email)
 
   const key = await ring.issue()
   await app().mail('console@pool.test')
@@ -272,7 +276,7 @@ test('the console uses the token of the inbox only on request, reads mail with a
   expect(found?.emails.map(({ subject }) => subject)).toStrictEqual(['Hello'])
   expect(await ring.used(key)).toBe(1)
   await form.getByText('Headers').click()
-  expect(await form.getByText('x-ratelimit-remaining').isVisible()).toBeTruthy()
+  await form.getByText('x-ratelimit-remaining').waitFor()
 
   const other = await newTab(page, '/docs')
   const again = await tryCall(other, 'GET /api/check-mail')

@@ -59,26 +59,30 @@ test('a domain is added, verified once its record is published, and deleted with
   await section.getByText('Your plan includes 1 domain').waitFor()
   const records = section.getByRole('list', { name: 'DNS records' })
   const text = await records.locator('li', { hasText: 'TXT' }).locator('code').nth(1).textContent()
-  expect(await records.locator('code').allTextContents()).toStrictEqual([
-    `_mayfly.${NAME}`,
-    expect.stringMatching(/^mayfly-verification=[\w-]+$/),
-    NAME,
-    expect.stringMatching(/^10 /),
-  ])
+  await expect
+    .poll(() => records.locator('code').allTextContents())
+    .toStrictEqual([
+      `_mayfly.${NAME}`,
+      expect.stringMatching(/^mayfly-verification=[\w-]+$/),
+      NAME,
+      expect.stringMatching(/^10 /),
+    ])
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await records.getByRole('button', { name: 'Copy: TXT, Value' }).click()
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(text)
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(text)
 
   await press('Verify now')
   await section.getByRole('alert').getByText('The TXT record was not found').waitFor()
   zone[`TXT _mayfly.${NAME}`] = [text ?? '']
   await press('Verify now')
   await section.getByRole('status').getByText(`${NAME} is verified`).waitFor()
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Verify now')
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Verify now')
   await app().mail(`anybody@${NAME}`)
   await press('Turn catch-all off')
   await section.getByText('Off: mail to unknown addresses is refused').waitFor()
-  expect(await section.getByText('Messages received').locator('+ dd').textContent()).toBe('1')
+  await expect
+    .poll(() => section.getByText('Messages received').locator('+ dd').textContent())
+    .toBe('1')
 
   const addresses = page.getByRole('region', { name: 'Permanent addresses' })
   await addresses.getByLabel('Name').fill('shop')
@@ -92,9 +96,9 @@ test('a domain is added, verified once its record is published, and deleted with
   await checkAccessibility(page)
   await page.reload()
   await addresses.getByText(`shop@${NAME}`).waitFor()
-  expect(await addresses.getByRole('listitem').allTextContents()).toStrictEqual([
-    `shop@${NAME} Orders1 messageRoll tokenDelete`,
-  ])
+  await expect
+    .poll(() => addresses.getByRole('listitem').allTextContents())
+    .toStrictEqual([`shop@${NAME} Orders1 messageRoll tokenDelete`])
   await addresses.getByRole('button', { name: `Delete: shop@${NAME}` }).click()
   await confirm('Delete')
   await waitUntil(async () => (await addresses.getByRole('listitem').count()) === 0)
@@ -104,9 +108,9 @@ test('a domain is added, verified once its record is published, and deleted with
   await press('Delete domain')
   await confirm('Delete domain')
   await section.getByLabel('Domain', { exact: true }).waitFor()
-  expect(await section.locator('details').count()).toBe(0)
+  await expect.poll(() => section.locator('details').count()).toBe(0)
   await page.locator('section:focus', { hasText: 'Your domains' }).waitFor()
-  expect(await addresses.count()).toBe(0)
+  await expect.poll(() => addresses.count()).toBe(0)
 })
 
 test('a permanent address is opened in the inbox with the token that was rolled, and has nothing to extend', async () => {
@@ -132,9 +136,10 @@ test('a permanent address is opened in the inbox with the token that was rolled,
   await page.getByRole('dialog').getByText('will stop working immediately').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Roll token' }).click()
   await row.getByRole('status').getByText(`new token for home@${NAME}`).waitFor()
-  expect(await addresses.getByText('is ready').count()).toBe(0)
+  await expect.poll(() => addresses.getByText('is ready').count()).toBe(0)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await row.getByRole('button', { name: 'Copy: Session token' }).click()
+  await row.getByRole('button', { name: 'Copied: Session token' }).waitFor()
   const token = String(await page.evaluate('navigator.clipboard.readText()'))
   expect([await statusOf(former), await statusOf(token)]).toStrictEqual([401, 200])
   await checkAccessibility(page)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPages } from '../kit/page/pages.ts'
 import { enterKey, makeRequests } from '../kit/page/views/key.ts'
 import { program } from '../kit/programs/programs.ts'
@@ -35,20 +35,20 @@ test('used and remaining requests are shown in words, numbers and a bar, also th
   allow({ complaint: /ERR_FAILED/ })
   const key = await used(3, { requests: 2_000, perDay: 50, months: 12 })
   const page = await showUsage(key)
-  expect(await page.getByText('Active', { exact: true }).isVisible()).toBeTruthy()
-  expect(await page.getByRole('heading', { name: 'Starter' }).isVisible()).toBeTruthy()
+  await page.getByText('Active', { exact: true }).waitFor()
+  await page.getByRole('heading', { name: 'Starter' }).waitFor()
   for (const [name, label, most] of [
     ['Total', '3 of 2,000 used, 1,997 left', '2000'],
     ['Today', '3 of 50 used, 47 left', '50'],
   ] as const) {
     const meter = page.getByRole('meter', { name })
-    expect(await meter.getAttribute('aria-valuetext')).toBe(label)
-    expect(await meter.getAttribute('aria-valuenow')).toBe('3')
-    expect(await meter.getAttribute('aria-valuemax')).toBe(most)
-    expect(await page.getByText(label).isVisible()).toBeTruthy()
+    await expect.poll(() => meter.getAttribute('aria-valuetext')).toBe(label)
+    await expect.poll(() => meter.getAttribute('aria-valuenow')).toBe('3')
+    await expect.poll(() => meter.getAttribute('aria-valuemax')).toBe(most)
+    await page.getByText(label).waitFor()
   }
   const share = `document.querySelectorAll('[role=meter]')[1].firstElementChild.style.width`
-  expect(await page.evaluate(share)).toBe('6%')
+  await expect.poll(() => page.evaluate(share)).toBe('6%')
 
   await makeRequests({ app: app() }, key, 2)
   const refresh = page.getByRole('button', { name: 'Refresh' })
@@ -57,7 +57,7 @@ test('used and remaining requests are shown in words, numbers and a bar, also th
   await page.route('**/usage', (route) => route.abort())
   await refresh.click()
   await page.getByText('Could not reach the server').waitFor()
-  expect(await page.getByText('5 of 2,000 used').isVisible()).toBeTruthy()
+  await page.getByText('5 of 2,000 used').waitFor()
 })
 
 test('domains are shown only if the operator allows them, and a daily limit only if the plan has one', async () => {
@@ -69,18 +69,18 @@ test('domains are shown only if the operator allows them, and a daily limit only
 test('the key is stored for this tab only, and hidden in the sample code until it is revealed; the focus moves to the content that replaces the form, and back', async () => {
   const key = await ring.issue()
   const page = await showUsage(key)
-  expect(await page.evaluate('document.activeElement.id')).toBe('plan')
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('plan')
   const text = async () => (await page.getByRole('tabpanel').textContent()) ?? ''
   expect(await text()).not.toContain(key.secret)
   await page.getByRole('button', { name: 'Show secret' }).click()
-  expect(await text()).toContain(key.secret)
+  await expect.poll(() => text()).toContain(key.secret)
   await page.getByRole('button', { name: 'Hide secret' }).click()
-  expect(await text()).not.toContain(key.secret)
+  await expect.poll(() => text()).not.toContain(key.secret)
   await page.getByRole('tab', { name: 'curl' }).press('ArrowRight')
-  expect(await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected')).toBe(
-    'true',
-  )
-  expect(await text()).toMatch(/await fetch/)
+  await expect
+    .poll(() => page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected'))
+    .toBe('true')
+  await expect.poll(() => text()).toMatch(/await fetch/)
 
   await page.reload()
   await page.getByText('Last 30 days').waitFor()
@@ -91,8 +91,8 @@ test('the key is stored for this tab only, and hidden in the sample code until i
 
   await page.getByRole('button', { name: 'Forget this key' }).click()
   await page.getByLabel('Your key').waitFor()
-  expect(await page.evaluate('document.activeElement.id')).toBe('key')
-  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('key')
+  await expect.poll(() => page.evaluate('sessionStorage.length')).toBe(0)
 })
 
 describe('a key', () => {
@@ -107,7 +107,9 @@ describe('a key', () => {
     const dialog = page.getByRole('dialog', { name: 'Roll this key?' })
     await dialog.getByText('The current key will keep working for 24 hours').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Roll this key')
+    await expect
+      .poll(() => page.evaluate('document.activeElement.textContent'))
+      .toBe('Roll this key')
     await button.click()
     await dialog.getByRole('button', { name: 'Roll key' }).click()
     const region = page.getByRole('region', { name: 'This is your new key.' })
@@ -118,14 +120,16 @@ describe('a key', () => {
     await waitUntil(async () => await region.evaluate((one) => one.matches(':focus')))
     await region.getByRole('button', { name: 'Copy: your key' }).click()
     await region.getByRole('button', { name: 'Copied: your key' }).waitFor()
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret)
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(secret)
     expect([await usage(key.secret), await usage(secret)]).toStrictEqual([200, 200])
     // The new secret replaces the old one in this tab, and is not stored permanently.
     await page.reload()
     await page.getByText('2 of 1,000 used').waitFor()
     expect(await region.count()).toBe(0)
     expect(String(await page.evaluate('JSON.stringify(localStorage)'))).not.toContain('mf_')
-    expect(String(await page.evaluate('JSON.stringify(sessionStorage)'))).toContain(secret)
+    await expect
+      .poll(async () => String(await page.evaluate('JSON.stringify(sessionStorage)')))
+      .toContain(secret)
   })
 
   test('that was rotated elsewhere meanwhile is not rotated again', async () => {
@@ -151,16 +155,17 @@ describe('the last 30 days', () => {
     await makeRequests({ app: app() }, key, 2)
     const page = await showUsage(key)
     const legend = page.locator('.plot-legend')
-    expect(await legend.innerText()).toMatch(/^Total\s+Requests\s+6$/)
+    await expect.poll(() => legend.innerText()).toMatch(/^Total\s+Requests\s+6$/)
     const steps = page.locator('.plot .u-over')
     const { width } = (await steps.boundingBox()) ?? { width: 0 }
-    const dayAt = async (day: number) => {
+    for (const [day, shown] of [
+      [28, /^\w+ \d+\s+Requests\s+4$/],
+      [29, /\s2$/],
+      [0, /\s0$/],
+    ] as const) {
       await steps.hover({ position: { x: (width * (day + 0.5)) / 30, y: 20 } })
-      return await legend.innerText()
+      await expect.poll(() => legend.innerText()).toMatch(shown)
     }
-    expect(await dayAt(28)).toMatch(/^\w+ \d+\s+Requests\s+4$/)
-    expect(await dayAt(29)).toMatch(/\s2$/)
-    expect(await dayAt(0)).toMatch(/\s0$/)
 
     await page.getByText('Show as table').click()
     const table = page.locator('.plot-table tbody tr')
@@ -182,16 +187,13 @@ describe('the last 30 days', () => {
     }
     const swatch = () => page.evaluate(SWATCH_COLOUR)
     await canvas.waitFor()
+    await expect.poll(look).toMatchObject({ isFull: true, colour: await swatch() })
     const before = await look()
-    expect(before).toMatchObject({ isFull: true, colour: await swatch() })
     await page.setViewportSize({ width: 400, height: 900 })
     await page.getByLabel('Theme').selectOption('dark')
-    await vi.waitFor(async () => {
-      const after = await look()
-      expect(after).toMatchObject({ isFull: true, colour: await swatch() })
-      expect(after.room).toBeLessThan(before.room)
-      expect(after.colour).not.toBe(before.colour)
-    }, 60_000)
+    await expect.poll(swatch).not.toBe(before.colour)
+    await expect.poll(async () => (await look()).room).toBeLessThan(before.room)
+    await expect.poll(look).toMatchObject({ isFull: true, colour: await swatch() })
   })
 
   test('are visible with forced colors', async () => {
@@ -202,8 +204,9 @@ describe('the last 30 days', () => {
     )
     expect(bar).not.toBe(background)
     await page.locator('.plot canvas').waitFor()
-    expect(await page.evaluate(LINE_COLOUR)).toBe(await page.evaluate(SWATCH_COLOUR))
-    expect(await page.evaluate(SWATCH_COLOUR)).not.toBe(background)
+    const swatch = await page.evaluate(SWATCH_COLOUR)
+    expect(swatch).not.toBe(background)
+    await expect.poll(() => page.evaluate(LINE_COLOUR)).toBe(swatch)
   })
 })
 
@@ -252,8 +255,8 @@ test('a failed lookup asks for a key if there is none, marks a wrong one as inva
   await page.getByText('Enter a key').waitFor()
   await enterKey(page, 'mf_live_nothing')
   await wrong.waitFor()
-  expect(await field.getAttribute('aria-invalid')).toBe('true')
-  expect(await field.inputValue()).toBe('mf_live_nothing')
+  await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
+  await expect.poll(() => field.inputValue()).toBe('mf_live_nothing')
 
   const json = { status: 'error', message: 'Too many.', code: 'rate_limited', request_id: 'x' }
   await page.route('**/usage', (route) =>

@@ -46,10 +46,12 @@ test('a plan can be bought with clicks, the private link leads back to the order
   await button(page, 'Show my key').click()
   const key = await shownKey(page)
   expect(await usage(key)).toBe(200)
-  expect(await page.evaluate('document.activeElement.className')).toBe('stack')
-  expect(
-    (await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`),
-  ).toBeTruthy()
+  await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('stack')
+  await expect
+    .poll(async () =>
+      (await page.getByRole('tabpanel').textContent())?.includes(`${app().url}/emails`),
+    )
+    .toBeTruthy()
 
   // The first call works from here, and "Your key" knows the key.
   await button(page, 'Send').click()
@@ -70,7 +72,7 @@ test('the link of an order opens it and is removed from the address bar; the key
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()
   await button(page, 'Copied: your key').waitFor()
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key)
+  await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(key)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download' }).click(),
@@ -90,7 +92,7 @@ test('the key is selected for manual copying if the browser refuses to copy', as
   const key = await shownKey(page)
   await button(page, 'Copy: your key').click()
   await button(page, 'Selected – press Ctrl+C').waitFor()
-  expect(await page.evaluate('String(getSelection())')).toBe(key)
+  await expect.poll(() => page.evaluate('String(getSelection())')).toBe(key)
 })
 
 test('a payment that is declined or never arrives shows no key; one that is pending is shown as paid as soon as it arrives, without a reload', async () => {
@@ -115,7 +117,7 @@ test('a payment that is declined or never arrives shows no key; one that is pend
   const id = /ord_\w+/.exec(page.url())?.[0] ?? ''
   await payOrder(app().url, { id, secret: '', payUrl: '' })
   await button(page, 'Show my key').waitFor()
-  expect(await page.getByText('Paid', { exact: true }).isVisible()).toBeTruthy()
+  await page.getByText('Paid', { exact: true }).waitFor()
 })
 
 test('plans that failed to load are requested again, an invalid email address is not sent, a failed order request is retried as the same order, and a page from the back/forward cache can start another', async () => {
@@ -135,7 +137,9 @@ test('plans that failed to load are requested again, an invalid email address is
   })
   await page.getByLabel('Email').fill('ann')
   await button(page, 'Buy Starter').click()
-  expect(await page.evaluate(`document.querySelector('#email:invalid') !== null`)).toBe(true)
+  await expect
+    .poll(() => page.evaluate(`document.querySelector('#email:invalid') !== null`))
+    .toBe(true)
   expect(keys).toStrictEqual([])
 
   await page.getByLabel('Email').fill('')
@@ -186,7 +190,7 @@ describe('returning to an order', () => {
       await createKey.click()
       await dialog.getByText('The old key will stop working immediately.').waitFor()
       await dialog.getByText('both keys will work for 24 hours').waitFor()
-      expect(await dialog.getByRole('link').getAttribute('href')).toBe('/key')
+      await expect.poll(() => dialog.getByRole('link').getAttribute('href')).toBe('/key')
       await dialog.getByRole('button', { name: leave }).click()
       await dialog.waitFor({ state: 'detached' })
       await page.waitForFunction(`document.activeElement.textContent === 'Create a new key'`)
@@ -195,7 +199,7 @@ describe('returning to an order', () => {
     await createKey.click()
     await dialog.getByRole('button', { name: 'Create a new key' }).click()
     const key = await shownKey(page)
-    expect(await page.evaluate('document.activeElement.className')).toBe('stack')
+    await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('stack')
     expect([await usage(oldKey), await usage(key)]).toStrictEqual([401, 200])
   })
 

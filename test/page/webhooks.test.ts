@@ -38,10 +38,11 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   await press('Create webhook')
   await section.getByText('This is the webhook’s signing secret').waitFor()
   await press('Show secret')
+  await section.getByRole('button', { name: 'Hide secret' }).waitFor()
   const secret = (await section.locator('.secret-sample code').textContent()) ?? ''
   await press('Send a test')
   await section.getByText('Test delivered: status 200').waitFor()
-  expect(await page.evaluate('document.activeElement.textContent')).toBe('Send a test')
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Send a test')
   const [one] = receiver.received
   new Verifier(secret).verify(one?.body ?? '', one?.headers ?? {})
   await app().mail('page@pool.test')
@@ -54,15 +55,17 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   )
   await section.getByText('Deliveries').click()
   await section.getByRole('columnheader', { name: 'Result' }).waitFor()
-  expect(
-    (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
-  ).toStrictEqual(['200'])
+  await expect
+    .poll(async () =>
+      (await section.locator('tbody tr td:nth-child(2)').allTextContents()).slice(-1),
+    )
+    .toStrictEqual(['200'])
   const badge = section.locator('summary .badge')
-  expect(await badge.innerText()).toBe('Active')
+  await expect.poll(() => badge.innerText()).toBe('Active')
   receiver.state.behaviour = 500
   await press('Send a test')
   await section.getByText(/^Test failed: status 500 \(\d+ ms\)$/).waitFor()
-  expect(await badge.innerText()).toBe('Test failed')
+  await expect.poll(() => badge.innerText()).toBe('Test failed')
   await receiver.close()
   await press('Send a test')
   await section.getByText('Test failed: could not connect').waitFor()
@@ -70,7 +73,7 @@ test('webhooks are created, tested, rolled, replayed and deleted, with their del
   receiver.state.behaviour = 200
   await press('Send a test')
   await section.getByText('Test delivered').waitFor()
-  expect(await badge.innerText()).toBe('Active')
+  await expect.poll(() => badge.innerText()).toBe('Active')
   await page.setViewportSize(PHONE)
   await checkAccessibility(page)
   await confirm('Delete webhook')
