@@ -60,7 +60,9 @@ test('after a restore into an empty folder, mail for private addresses of before
 
   expect(await run(empty, 'restore', file)).toMatch(/1 address\b.*refuses mail for addresses/s)
   await start(empty)
-  expect(served.output()).toMatch(/"level":"?warn.*the ledger of addresses is incomplete/)
+  await expect
+    .poll(() => served.output())
+    .toMatch(/"level":"?warn.*the ledger of addresses is incomplete/)
   const warning = /ledger of addresses is incomplete \(it was lost, or restored from a backup\)/
   expect(await warnings()).toMatch(warning)
   expect(await run(empty, 'ledger', 'show')).toMatch(warning)

@@ -48,7 +48,7 @@ async function answer(question: string, typed: string): Promise<void> {
 const settings = () => join(folder.path, 'mayfly.config.json')
 
 test('it asks again after a mistake, and writes after a yes', async () => {
-  const ended = once(child, 'exit')
+  const ended = once(child, 'close')
   await answer('Mail domain: ', 'localhost\r')
   await waitUntil(() => output.includes('"localhost" is not a host name.'))
   await answer('Mail domain: ', 'mail.test\r')
@@ -71,7 +71,7 @@ for (const [name, key] of [
   ['Ctrl+D', '\u0004'],
 ] as const) {
   test(`${name} ends it, and nothing is written`, async () => {
-    const ended = once(child, 'exit')
+    const ended = once(child, 'close')
     await answer('Mail domain: ', 'mail.test\r')
     await answer('Host name of this machine [mx.mail.test]: ', key)
     expect(await ended).toEqual([1, null])

@@ -157,7 +157,7 @@ test('rediss:// is encrypted and requires a trusted certificate', async () => {
   const server = await serverWith({ tls: true, password: PASSWORD })
   const untrusted = await connect(server.url)
   await expect(ping(untrusted.redis)).rejects.toThrow(/Redis is unavailable/)
-  expect(untrusted.lines.join()).toMatch(/self-signed certificate/)
+  await expect.poll(() => untrusted.lines.join()).toMatch(/self-signed certificate/)
   const defaultCertificates = getCACertificates()
   setDefaultCACertificates([...defaultCertificates, server.certificate()])
   const { redis } = await connect(server.url)

@@ -75,7 +75,8 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
   child.stderr?.on('data', (chunk) => {
     output += chunk
   })
-  const ended = once(child, 'exit').then(() => child.exitCode)
+  // Not "exit", which may come before the last lines of its output.
+  const ended = once(child, 'close').then(() => child.exitCode)
   const url = `http://127.0.0.1:${ports.http}`
   await waitForLivez(`${url}/livez`, child, { output: () => output, eager })
   return {
