@@ -71,11 +71,12 @@ const subjects = ({ body }: Awaited<ReturnType<typeof check>>) =>
 /** Polls on both threads until the command has returned, so that both have the old session in their caches. */
 async function whilePolled(token: string, command: () => Promise<void>): Promise<void> {
   let done = false
+  let count = 0
   const poll = async () => {
-    while (!done) await check(token)
+    for (; !done; count += 1) await check(token)
   }
   const polls = [poll(), poll(), poll(), poll()]
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await waitUntil(() => count >= 50)
   await command().finally(() => {
     done = true
   })
