@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openDnsServer, type Zone } from '../../../test/kit/dns/dns-server.ts'
 import type { Host } from '../../base/address.ts'
 import { openOwnDomainDns, recordText } from './dns.ts'
@@ -30,15 +30,13 @@ async function lookUp(
   const addresses = names.map((one, at) => [`A ${one}`, [`127.0.0.${at + 2}`]])
   const found = { 'NS corp.test': names, ...Object.fromEntries(addresses), ...resolver }
   const resolving = await openDnsServer(found)
-  onTestFinished(async () => {
-    for (const one of [...servers, resolving]) await one.close()
-  })
   const settings = {
     senderChecks: { dns: [resolving.server] },
     ownDomains: { nameServers: isAllowed ? servers.map(({ server }) => server) : [] },
   }
   // Silence is the only thing that is waited for.
   const records = await openOwnDomainDns(settings, { queryMs: 2_000, totalMs: 8_000 })(name)
+  for (const one of [...servers, resolving]) await one.close()
   return { ...records, texts: [...records.texts], asked: servers.flatMap(({ asked }) => asked) }
 }
 
@@ -48,7 +46,8 @@ interface LookUpOptions {
   isAllowed?: boolean
 }
 
-describe('the record is found', () => {
+// At the same time: silence takes long.
+describe.concurrent('the record is found', () => {
   for (const [title, zones] of [
     ['by one server', [OURS]],
     ['by one of two, although the other does not have it yet', [SOA, OURS]],
@@ -68,7 +67,7 @@ describe('the record is found', () => {
   })
 })
 
-describe('it is missing only if a server of the zone says so', () => {
+describe.concurrent('it is missing only if a server of the zone says so', () => {
   for (const [title, zones, isComplete] of [
     ['NXDOMAIN', [SOA], true],
     ['no TXT record at the name', [{ ...SOA, 'A _mayfly.corp.test': ['192.0.2.1'] }], true],
@@ -87,7 +86,7 @@ describe('it is missing only if a server of the zone says so', () => {
   }
 })
 
-describe('without name servers there is no answer', () => {
+describe.concurrent('without name servers there is no answer', () => {
   for (const [title, resolver, failure] of [
     ['the resolver fails', { 'NS corp.test': 'SERVFAIL' }, 'cannot be found'],
     ['the resolver is silent', { 'NS corp.test': 'silence' }, 'cannot be found'],
