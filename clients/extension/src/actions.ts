@@ -98,8 +98,8 @@ async function isAllowed({ servers }: Data, pattern: string): Promise<boolean | 
 }
 
 function viewOf(address: Address): AddressView {
-  const { id, email, site, server, expiresAt, isPermanent, latest } = address
-  const view = { id, email, site, server, expiresAt, isPermanent }
+  const { id, email, site, expiresAt, isPermanent, latest } = address
+  const view = { id, email, site, expiresAt, isPermanent }
   return latest ? { ...view, offer: offerOf(address, latest) } : view
 }
 

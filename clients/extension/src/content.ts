@@ -1,3 +1,4 @@
+import { ask } from './ask.ts'
 import { browser } from './browser.ts'
 import {
   fillCode,
@@ -7,7 +8,7 @@ import {
   focusedInput,
   isEmailInput,
 } from './dom.ts'
-import { ask, type ContentCommand, type Offer } from './messages.ts'
+import type { ContentCommand, Offer } from './messages.ts'
 import { type Action, closePanel, type Panel, showBox, showButton } from './panel.ts'
 import { senderText, t } from './texts.ts'
 

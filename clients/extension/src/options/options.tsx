@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../ask.ts'
 import { browser } from '../browser.ts'
-import { ask } from '../messages.ts'
 import { allowedSites } from '../sites.ts'
 import { setLanguage, useStatus } from '../status.tsx'
 import type { Server } from '../store.ts'

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { type AddressView, ask } from '../messages.ts'
+import { ask } from '../ask.ts'
+import type { AddressView } from '../messages.ts'
 import type { Attempt } from '../status.tsx'
 import { formatDuration, senderText, t } from '../texts.ts'
 

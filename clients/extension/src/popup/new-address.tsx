@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ask } from '../messages.ts'
+import { ask } from '../ask.ts'
 import type { Attempt } from '../status.tsx'
 import { t } from '../texts.ts'
 

@@ -1,0 +1,19 @@
+import { browser } from './browser.ts'
+import type { contentRequests, pageRequests } from './requests.ts'
+import { t } from './texts.ts'
+
+type Requests = typeof contentRequests & typeof pageRequests
+
+/** Asks the background script. Throws the sentence to show. */
+export async function ask<Type extends keyof Requests>(
+  type: Type,
+  request: Parameters<Requests[Type]>[0],
+): Promise<Awaited<ReturnType<Requests[Type]>>> {
+  const answer = await browser.runtime.sendMessage({ ...request, type })
+  const { value, error } = (answer ?? { error: t('site_server_error') }) as {
+    value: Awaited<ReturnType<Requests[Type]>>
+    error?: string
+  }
+  if (error !== undefined) throw new Error(error)
+  return value
+}

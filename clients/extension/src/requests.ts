@@ -1,0 +1,110 @@
+import {
+  createAddress,
+  deleteAddress,
+  extend,
+  findAddress,
+  makeDefault,
+  markUsed,
+  openInPage,
+  openLink,
+  popupState,
+  removeServer,
+  saveServer,
+} from './actions.ts'
+import { listDomains } from './api.ts'
+import { browser } from './browser.ts'
+import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
+import { sendToPage } from './sites.ts'
+import { readData, type Server } from './store.ts'
+import { t } from './texts.ts'
+import { patternOf } from './urls.ts'
+
+// What the other scripts ask of the background script. Tokens are in none of it: an address is named by its id.
+
+type TabId = number | undefined
+
+/** Offered again in the next page of a form that has several. */
+const OFFERED_AGAIN = 10 * 60_000
+
+/** Requests of a content script, with the page it runs in. */
+export const contentRequests = {
+  async hello(_request: object, { url, site }: { url: string; site: string }) {
+    const { addresses } = await readData()
+    const address = addresses.find((one) => one.site === site)
+    const latest = address?.latest
+    const isRecent = latest && !latest.isUsed && latest.at > Date.now() - OFFERED_AGAIN
+    return {
+      isAllowed: await browser.permissions.contains({ origins: [patternOf(url)] }),
+      offer: address && isRecent ? offerOf(address, latest) : null,
+    }
+  },
+  async 'new-address'(_request: object, { site }: { site: string }) {
+    const { servers } = await readData()
+    if (servers.length === 0) await browser.runtime.openOptionsPage()
+    return (await createAddress(site)).email
+  },
+  async used({ id }: { id: string }, { site }: { site: string }) {
+    await requireSite(id, site)
+    await markUsed(id)
+  },
+  async 'open-link'({ id }: { id: string }, { site }: { site: string }) {
+    await requireSite(id, site)
+    await openLink(id)
+  },
+}
+
+/** A page has a say only about its own addresses. */
+async function requireSite(id: string, site: string | undefined): Promise<void> {
+  if ((await findAddress(id)).site !== site) throw new Error(t('error_expired'))
+}
+
+/** Requests of the popup and the options. */
+export const pageRequests = {
+  state: ({ tabId }: { tabId: TabId }) => popupState(tabId),
+  async refresh({ tabId }: { tabId: TabId }) {
+    const { site, addresses } = await popupState(tabId)
+    const here = addresses.find((one) => one.site === site && one.expiresAt > Date.now())
+    await showBadge('')
+    try {
+      await refresh()
+    } finally {
+      // Who looks at it waits for mail. Not awaited: so does the request.
+      if (here) void watchAddress(here.id)
+    }
+  },
+  async create({
+    tabId,
+    ...choice
+  }: {
+    tabId: TabId
+    server: string
+    prefix: string
+    domain: string
+  }) {
+    const { site = '' } = await popupState(tabId)
+    const { email } = await createAddress(site, choice)
+    const fill = { type: 'fill', email }
+    // A page without a field, or of the browser itself: the address can be copied.
+    const isFilled = tabId !== undefined && (await sendToPage(tabId, fill).catch(() => false))
+    return { email, isFilled: isFilled === true }
+  },
+  async 'fill-code'({ tabId, id }: { tabId: number; id: string }) {
+    await requireSite(id, (await popupState(tabId)).site)
+    const { latest } = await findAddress(id)
+    const fill = { type: 'fill-code', code: latest?.code ?? '' }
+    const isFilled = (await sendToPage(tabId, fill).catch(() => false)) === true
+    if (isFilled) await markUsed(id)
+    return isFilled
+  },
+  used: ({ id }: { id: string }) => markUsed(id),
+  'open-link': ({ id }: { id: string }) => openLink(id),
+  open: ({ id }: { id: string }) => openInPage(id),
+  extend: ({ id }: { id: string }) => extend(id),
+  delete: ({ id }: { id: string }) => deleteAddress(id),
+  domains: ({ server }: { server: string }) => listDomains(server),
+  servers: async (_request: object) => (await readData()).servers,
+  'save-server': ({ server, former }: { server: Server; former: string | undefined }) =>
+    saveServer(server, former),
+  'default-server': ({ url }: { url: string }) => makeDefault(url),
+  'remove-server': ({ url }: { url: string }) => removeServer(url),
+}
