@@ -58,13 +58,7 @@ export async function checkIfDue(deps: CheckRunDeps, stop: AbortSignal): Promise
 export async function runChecksNow(
   deps: CheckRunDeps,
   stop: AbortSignal,
-  {
-    report = () => {},
-    isWanted = () => true,
-  }: {
-    report?(progress: CheckProgress): void
-    isWanted?(last: CheckRun | undefined): boolean
-  } = {},
+  { report = () => {}, isWanted = () => true }: RunOptions = {},
 ): Promise<boolean> {
   const { store, openChecks, log, now } = deps
   const lease = await acquireLease(deps, 'check run')
@@ -94,6 +88,11 @@ export async function runChecksNow(
   if (!hasBegun) stop.throwIfAborted()
   if (!hasBegun) throw new Error('the lease of the checks ended before they began')
   return hasRun
+}
+
+interface RunOptions {
+  report?(progress: CheckProgress): void
+  isWanted?(last: CheckRun | undefined): boolean
 }
 
 const isWrong = (status: CheckStatus = 'ok') => status === 'warning' || status === 'failure'

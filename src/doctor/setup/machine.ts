@@ -135,20 +135,11 @@ async function inspectMachine(config: SetupConfig) {
     /** Host names that DNS has for these addresses. */
     reverseNames: [...new Set(reverse.flatMap(recordsOf))],
     hasDns: !('error' in known),
-    smtpPort: smtp.port,
-    httpPort: http.port,
-    port25,
-    portHttp,
-    port80,
-    port443,
-    isRunning,
+    ...{ smtpPort: smtp.port, httpPort: http.port, port25, portHttp, port80, port443, isRunning },
     /** It has domains besides examples. They may be in its store only (`mayfly domain add`). */
     isInUse: isRunning && !(await servesExamples(config)),
-    domains,
-    hostname: smtp.hostname,
-    baseUrl: http.baseUrl,
-    trustProxy: http.trustProxy,
-    mailOut: config.mailOut,
+    ...{ domains, hostname: smtp.hostname, mailOut: config.mailOut },
+    ...{ baseUrl: http.baseUrl, trustProxy: http.trustProxy },
     /** Where DNS sends the reports about the first domain. */
     reportEmail: reportEmail(recordsOf(dmarc)),
     /** A policy is served; its mode is kept. */
