@@ -77,11 +77,11 @@ describe('blocks', () => {
     await assertRefused([
       ['/blocks', {}, /^entry: /],
       ['/blocks', { entry: 'not an entry' }, /is not a domain/],
-      ['/blocks', { entry: '10.0.0.0/7' }, /wider than \/8/],
       ['/blocks', { entry: 'a.test', ttl: 'soon' }, /^ttl: /],
       ['/blocks', { entry: 'a.test', ttl: '0s' }, /^ttl: /],
       ['/blocks/remove', { entry: '?' }, /is not a domain/],
     ])
+    assertProblem(await call('POST', '/blocks', { entry: '10.0.0.0/7' }), 400, 'entry_wide')
     expect((await call('POST', '/blocks', { entry: '10.0.0.0/7', force: '1' })).status).toBe(200)
     await call('POST', '/blocks/remove', { entry: '10.0.0.0/7' })
   })
