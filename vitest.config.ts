@@ -67,7 +67,7 @@ const LONG_ONLY = [
     'release',
   ]),
   // The flows that the other engines run: the rest of test/page has more of them.
-  ...existing('test/page', ['chromium']),
+  ...existing('test/page', ['chromium', 'extension-firefox']),
 ]
 
 /** A file that was renamed must not drop out unnoticed. */

@@ -1,21 +1,22 @@
 import { type Browser, chromium } from 'playwright-core'
 import { program } from '../programs/programs.ts'
 
+export const BROWSER_ARGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
 /** Chromium without background requests of its own. */
 export async function launchBrowser(more: string[] = []): Promise<Browser> {
   return await chromium.launch({
     executablePath: program('chromium-headless-shell'),
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      ...more,
-    ],
+    args: [...BROWSER_ARGS, ...more],
   })
 }
 

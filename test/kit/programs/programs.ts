@@ -13,6 +13,7 @@ export const PROGRAMS = {
   mypy: ['mypy', 'checks the types of the Python client'],
   pip3: ['python3-pip', 'installs the Python client'],
   'chromium-headless-shell': ['chromium-headless-shell', 'opens the pages'],
+  chromium: ['chromium', 'runs the extension, which the headless shell cannot'],
   'firefox-esr': ['firefox-esr', 'opens the pages'],
   WebKitWebDriver: ['webkit2gtk-driver', 'drives WebKit'],
   MiniBrowser: ['libwebkit2gtk-4.1-0', 'opens the pages in WebKit'],

@@ -15,7 +15,7 @@ export const startChromium: StartEngine = async (proxyPort, seen) => {
   }
 }
 
-function record(page: Page, seen: Seen): void {
+export function record(page: Page, seen: Seen): void {
   page.on('dialog', (dialog) => {
     seen.dialogs.push(dialog.message())
     void dialog.dismiss()
@@ -23,7 +23,7 @@ function record(page: Page, seen: Seen): void {
   page.on('pageerror', ({ message }) => seen.errors.push(message))
 }
 
-function drive(page: Page): Omit<Driver, 'close'> {
+export function drive(page: Page): Omit<Driver, 'close'> {
   return {
     goto: async (url) => void (await page.goto(url)),
     evaluate: (expression) => page.evaluate(expression),
@@ -32,6 +32,7 @@ function drive(page: Page): Omit<Driver, 'close'> {
       if (!element) throw new Error(`nothing to click: ${expression}`)
       await element.click()
     },
+    clickAt: (x, y) => page.mouse.click(x, y),
     async press(keys) {
       for (const key of keys) await page.keyboard.press(key)
     },

@@ -8,6 +8,8 @@ export interface Driver {
   evaluate(expression: string): Promise<unknown>
   /** Clicks the middle of the element that the expression returns. */
   click(expression: string): Promise<void>
+  /** Clicks a point of the viewport. */
+  clickAt(x: number, y: number): Promise<void>
   /** Presses keys one after another, in whatever has the focus. */
   press(keys: readonly Key[]): Promise<void>
   /** The visible text of a frame, which may be of another origin and without scripts. */
@@ -41,9 +43,9 @@ export interface Seen {
 const EMPTY_PAGE =
   'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
 const LAST = 'http://last.test/'
-/** Of the tests, and what Firefox asks for whatever its settings say. */
+/** Of the tests, and what Firefox and Chromium ask for whatever their settings say. */
 const OWN_REQUEST =
-  /^(?:GET http:\/\/last\.test\/|CONNECT [\w.-]+\.(?:mozilla\.(?:com|net|org)|googleapis\.com):)/
+  /^(?:GET http:\/\/last\.test\/|(?:CONNECT |POST http:\/\/)[\w.-]+\.(?:mozilla\.(?:com|net|org)|google(?:apis)?\.com|gvt1\.com)[:/])/
 
 /** All earlier requests of the tab have been recorded when this resolves. */
 export const flush = (driver: Driver): Promise<void> => driver.goto(LAST)
@@ -51,9 +53,14 @@ export const flush = (driver: Driver): Promise<void> => driver.goto(LAST)
 export const WINDOW = { width: 1280, height: 800 }
 
 /** Starts the browser with a proxy that records what it is asked for and never forwards it. Requests to this machine do not use it. */
-export type StartEngine = (proxyPort: number, seen: Seen) => Promise<Omit<Engine, 'seen'>>
+export type StartEngine<Started extends Engine = Engine> = (
+  proxyPort: number,
+  seen: Seen,
+) => Promise<Omit<Started, 'seen'>>
 
-export async function openEngine(start: StartEngine): Promise<Engine> {
+export async function openEngine<Started extends Engine = Engine>(
+  start: StartEngine<Started>,
+): Promise<Omit<Started, 'seen'> & Pick<Engine, 'seen' | 'close'>> {
   const seen: Seen = { requests: [], dialogs: [], errors: [] }
   const proxy = createServer((socket) => {
     socket.on('error', () => socket.destroy())

@@ -8,12 +8,32 @@ import { type Driver, type Seen, type StartEngine, WINDOW } from './driver.ts'
 import { keyActions } from './keys.ts'
 
 export const startFirefox: StartEngine = async (proxyPort, seen) => {
+  const { bidi, close } = await launchFirefox(proxyPort, seen)
+  return { open: () => openTab(bidi), close }
+}
+
+interface FirefoxOptions {
+  args?: readonly string[]
+  preferences?: Record<string, Preference>
+}
+
+type Preference = string | number | boolean
+
+export async function launchFirefox(
+  proxyPort: number,
+  seen: Seen,
+  { args = [], preferences = {} }: FirefoxOptions = {},
+) {
   const port = await freePort()
   const profile = tempFolder()
-  writeFileSync(join(profile.path, 'user.js'), preferences(proxyPort))
-  const args = ['--headless', '--no-remote', '--profile', profile.path]
+  const all = { ...basicPreferences(proxyPort), ...preferences }
+  writeFileSync(join(profile.path, 'user.js'), preferenceFile(all))
+  const basic = ['--headless', '--no-remote', '--profile', profile.path]
   const browser = await startServer({
-    command: [program('firefox-esr'), ...args, '--remote-debugging-port', String(port)],
+    command: [
+      ...[program('firefox-esr'), ...basic, ...args],
+      ...['--remote-debugging-port', String(port)],
+    ],
     folder: profile.path,
     ready: /WebDriver BiDi listening on/,
   })
@@ -27,7 +47,7 @@ export const startFirefox: StartEngine = async (proxyPort, seen) => {
     events: ['log.entryAdded', 'browsingContext.userPromptOpened'],
   })
   return {
-    open: () => openTab(bidi),
+    bidi,
     async close() {
       const ended = new Promise((resolve) => browser.once('exit', resolve))
       await bidi.send('browser.close').catch(() => browser.kill('SIGKILL'))
@@ -38,8 +58,8 @@ export const startFirefox: StartEngine = async (proxyPort, seen) => {
 }
 
 /** The remote agent itself switches off most of what a browser loads in the background. */
-function preferences(proxyPort: number): string {
-  const values = {
+function basicPreferences(proxyPort: number): Record<string, Preference> {
+  return {
     'network.proxy.type': 1,
     'network.proxy.http': '127.0.0.1',
     'network.proxy.http_port': proxyPort,
@@ -47,6 +67,9 @@ function preferences(proxyPort: number): string {
     'network.proxy.ssl_port': proxyPort,
     'ui.prefersReducedMotion': 1,
   }
+}
+
+function preferenceFile(values: Record<string, Preference>): string {
   const lines = Object.entries(values).map(
     ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
   )
@@ -56,18 +79,26 @@ function preferences(proxyPort: number): string {
 function record(seen: Seen, method: string, params: Record<string, unknown>): void {
   const { type, level, text, message } = params
   if (method === 'browsingContext.userPromptOpened') seen.dialogs.push(String(message))
-  // What a policy blocks is no fault.
-  if (type !== 'javascript' || level !== 'error' || /^Content-Security-Policy:/.test(`${text}`))
-    return
+  // What a policy or the browser blocks is no fault.
+  const isBlocked = /^(?:Content-Security-Policy|Security Error):/.test(`${text}`)
+  if (type !== 'javascript' || level !== 'error' || isBlocked) return
   seen.errors.push(String(text))
 }
 
-async function openTab(bidi: Bidi): Promise<Driver> {
+export async function openTab(bidi: Bidi): Promise<Driver> {
   const { userContext } = await bidi.send('browser.createUserContext')
   const { context } = await bidi.send('browsingContext.create', { type: 'tab', userContext })
   await bidi.send('browsingContext.setViewport', { context, viewport: WINDOW })
   const perform = (actions: object) =>
     bidi.send('input.performActions', { context, actions: [actions] })
+  const clickAt = async (x: number, y: number, origin: object | 'viewport' = 'viewport') => {
+    const actions = [
+      { type: 'pointerMove', x: Math.floor(x), y: Math.floor(y), origin },
+      { type: 'pointerDown', button: 0 },
+      { type: 'pointerUp', button: 0 },
+    ]
+    await perform({ type: 'pointer', id: 'mouse', actions })
+  }
   return {
     async goto(url) {
       await bidi.send('browsingContext.navigate', { context, url, wait: 'complete' })
@@ -80,14 +111,9 @@ async function openTab(bidi: Bidi): Promise<Driver> {
         return found
       })()`
       const { sharedId } = (await call(bidi, { context }, found)) as { sharedId: string }
-      const origin = { type: 'element', element: { sharedId } }
-      const actions = [
-        { type: 'pointerMove', x: 0, y: 0, origin },
-        { type: 'pointerDown', button: 0 },
-        { type: 'pointerUp', button: 0 },
-      ]
-      await perform({ type: 'pointer', id: 'mouse', actions })
+      await clickAt(0, 0, { type: 'element', element: { sharedId } })
     },
+    clickAt: (x, y) => clickAt(x, y),
     press: async (keys) => void (await perform(keyActions(keys))),
     async frameText(selector) {
       const found = `document.querySelector(${JSON.stringify(selector)}).contentWindow`

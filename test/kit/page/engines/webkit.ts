@@ -65,6 +65,14 @@ async function openSession(url: string, capabilities: object): Promise<Driver> {
   const get = (path: string) => send(`${url}/session/${sessionId}/${path}`)
   const run = (expression: string) =>
     post('execute/sync', { script: `return ${expression}`, args: [] })
+  const clickAt = async (x: number, y: number) => {
+    const actions = [
+      { type: 'pointerMove', x: Math.floor(x), y: Math.floor(y) },
+      { type: 'pointerDown', button: 0 },
+      { type: 'pointerUp', button: 0 },
+    ]
+    await post('actions', { actions: [{ type: 'pointer', id: 'mouse', actions }] })
+  }
   await post('timeouts', { script: 600_000 })
   await post('window/rect', WINDOW)
   return {
@@ -88,15 +96,11 @@ async function openSession(url: string, capabilities: object): Promise<Driver> {
         const found = ${expression}
         found.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
         const { left, top, width, height } = found.getBoundingClientRect()
-        return [Math.floor(left + width / 2), Math.floor(top + height / 2)]
+        return [left + width / 2, top + height / 2]
       })()`)) as [number, number]
-      const actions = [
-        { type: 'pointerMove', x, y },
-        { type: 'pointerDown', button: 0 },
-        { type: 'pointerUp', button: 0 },
-      ]
-      await post('actions', { actions: [{ type: 'pointer', id: 'mouse', actions }] })
+      await clickAt(x, y)
     },
+    clickAt,
     press: async (keys) => void (await post('actions', { actions: [keyActions(keys)] })),
     async frameText(selector) {
       await post('frame', { id: await run(`document.querySelector(${JSON.stringify(selector)})`) })

@@ -1,0 +1,29 @@
+import { launchFirefox, openTab } from '../engines/firefox.ts'
+import { type StartExtensionEngine, unpackExtension } from './engine.ts'
+
+const ID = 'extension@mayfly-mail.example'
+/** Where its pages are. Firefox invents one for each installation unless it knows one. */
+const UUID = 'f2b5c3b8-6d6e-4c0e-9a44-2d7f1a0c9e11'
+
+/** The extension as it is shipped. What it asks for is granted without a prompt, which no test could click. */
+export const startInFirefox: StartExtensionEngine = async (proxyPort, seen) => {
+  const extension = await unpackExtension('firefox', [])
+  const { bidi, close } = await launchFirefox(proxyPort, seen, {
+    // Else no page of an extension can be opened.
+    args: ['--remote-allow-system-access'],
+    preferences: {
+      'extensions.webextOptionalPermissionPrompts': false,
+      'extensions.webextensions.uuids': JSON.stringify({ [ID]: UUID }),
+    },
+  })
+  const path = { type: 'path', path: extension.path }
+  await bidi.send('webExtension.install', { extensionData: path })
+  return {
+    fileUrl: (file) => `moz-extension://${UUID}/${file}`,
+    open: () => openTab(bidi),
+    async close() {
+      await close()
+      extension.remove()
+    },
+  }
+}

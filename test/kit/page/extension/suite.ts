@@ -1,0 +1,90 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startApp } from '../../app/app.ts'
+import { type KeyRing, openKeyRing } from '../../shop/keys.ts'
+import { openEngine, type StartEngine } from '../engines/driver.ts'
+import type { ExtensionEngine } from './engine.ts'
+import { openOfferedLink, signUp } from './flows.ts'
+import { attack, clickAfterJump, clickDisguised, DISGUISES, openFramed } from './hostile.ts'
+import { allowSite, changeStored, type Stage, saveServer } from './person.ts'
+import {
+  fillCodeFromPopup,
+  refusals,
+  SECOND_DOMAIN,
+  seeExpired,
+  seeRefusal,
+  TAKEN,
+  useTwoServers,
+} from './popup.ts'
+import { HOST, startSignUpSite } from './sign-up-site.ts'
+
+const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
+
+/** The extension in one browser. Outside of the long tests, only what differs most. */
+export function testExtension(start: StartEngine<ExtensionEngine>): () => Stage {
+  let stage: Stage
+  let ring: KeyRing
+  beforeAll(async () => {
+    const app = await startApp()
+    ring = await openKeyRing(app)
+    const site = await startSignUpSite(app)
+    const engine = await openEngine(start)
+    stage = { app, site, engine: { ...engine } }
+    await app.session({ prefix: TAKEN, domain_id: '1' })
+    await app.session({ prefix: TAKEN, domain_id: '2' })
+    await allowSite(engine, HOST)
+  })
+  afterAll(async () => {
+    await stage?.engine.close()
+    await stage?.site.close()
+    await ring?.close()
+    await stage?.app.stop()
+  })
+  afterEach(() => {
+    const { requests, dialogs, errors } = stage.engine.seen
+    const seen = [requests, dialogs, errors].flatMap((list) => list.splice(0))
+    expect(seen, 'no foreign request, dialog or uncaught error').toStrictEqual([])
+  })
+
+  test('why there is no address is said in a sentence, and what was typed stays', async () => {
+    const all = Object.values(await refusals(stage, ring))
+    for (const refusal of LONG ? all : all.slice(0, 2)) await seeRefusal(stage, refusal)
+    await changeStored(stage.engine, { servers: [] })
+  })
+
+  test('a server is saved in the options', async () => {
+    const { secret } = await ring.issue()
+    await saveServer(stage.engine, { url: stage.app.url, key: secret })
+  })
+
+  for (const variant of LONG ? (['form', 'app', 'boxes'] as const) : (['app'] as const)) {
+    test(`from the button to the code without typing: ${variant}`, async () => {
+      const { addressMs, codeMs } = await signUp(stage, variant)
+      const [address, code] = [addressMs, codeMs].map(Math.round)
+      process.stdout.write(`${variant}: address after ${address} ms, code after ${code} ms\n`)
+    })
+  }
+
+  test('a page gets no token and cannot click for the person', () => attack(stage))
+
+  describe('a click on a button that the page hides fills nothing', () => {
+    for (const disguise of LONG ? DISGUISES : DISGUISES.slice(0, 1)) {
+      test(disguise, () => clickDisguised(stage, disguise))
+    }
+  })
+
+  test('the popup creates an address, shows its code and fills it in', () =>
+    fillCodeFromPopup(stage))
+
+  describe.runIf(LONG)('in the long tests', () => {
+    test('nothing is offered in a frame', () => openFramed(stage))
+    test('a button that jumps under the cursor ignores the click', () => clickAfterJump(stage))
+    test('a link is offered, and opened by a click only', () => openOfferedLink(stage))
+    test('two servers', async () => {
+      const second = await startApp({ env: { MAYFLY_DOMAINS: SECOND_DOMAIN } })
+      await useTwoServers(stage, second)
+      await second.stop()
+    })
+    test('an expired address says so, and is restored or deleted', () => seeExpired(stage))
+  })
+  return () => stage
+}
