@@ -77,7 +77,10 @@ async function poll(
       const stored = addresses.find(({ id }) => id === address.id)
       if (!stored) return
       stored.lastId = list.messages[0]?.id ?? stored.lastId
-      stored.expiresAt = Date.parse(list.expires_at_iso)
+      // Else it was extended meanwhile.
+      if (stored.expiresAt === address.expiresAt) {
+        stored.expiresAt = Date.parse(list.expires_at_iso)
+      }
       if (found) stored.latest = found
     })
     if (found) await offer(found)
@@ -85,7 +88,7 @@ async function poll(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.code === 'session_expired' || error.code === 'invalid_token') {
-      await expire(address.id)
+      await expire(address)
       return undefined
     }
     return { failed: true, retryAfterMs: error.retryAfterMs, reason: error.message }
@@ -145,12 +148,15 @@ export async function showBadge(text: string): Promise<void> {
   await browser.action.setBadgeText({ text })
 }
 
-async function expire(id: string): Promise<void> {
-  await changeData(({ addresses }) => {
+/** Unless it was restored while the server was asked. */
+async function expire({ id, expiresAt }: Address): Promise<void> {
+  const isOver = await changeData(({ addresses }) => {
     const address = addresses.find((one) => one.id === id)
-    if (address) address.expiresAt = Math.min(address.expiresAt, Date.now())
+    if (address?.expiresAt !== expiresAt) return false
+    address.expiresAt = Math.min(expiresAt, Date.now())
+    return true
   })
-  await endWatch(id)
+  if (isOver) await endWatch(id)
 }
 
 export async function endWatch(address: string): Promise<void> {
