@@ -107,7 +107,12 @@ export function MessageRow(props: RowProps) {
 }
 
 function Preview({ message, address, query }: Pick<RowProps, 'message' | 'address' | 'query'>) {
-  if (address !== undefined) return <bdi class="mail-address">{address}</bdi>
+  if (address !== undefined)
+    return (
+      <span class="mail-address">
+        <bdi>{address}</bdi>
+      </span>
+    )
   return (
     <span class="mail-preview">
       <bdi>
