@@ -17,7 +17,6 @@ export const SHARED_TEXTS = [
   'address_settings_saved',
   'address_state_expired',
   'inbox_all',
-  'inbox_code',
   'inbox_code_marked',
   'inbox_settings',
   'own_address_open',

@@ -123,8 +123,9 @@ function showOffer(): void {
       ? [{ text: t('open_link', link.host), isPrimary: false, run: () => end('open-link') }]
       : []),
   ]
+  // The button for filling it in has the code, too.
   const title = code === null ? t('reader_link_verify') : `${t('reader_code')}: ${code}`
-  const lines = [title, senderText(sender, badge)]
+  const lines = [...(inputs.length > 0 ? [] : [title]), senderText(sender, badge)]
   shown = showBox('code', inputs[0], lines, actions, () => end('used'))
 }
 

@@ -19,11 +19,11 @@ const UNITS = [
   ['minute', 60_000],
 ] as const
 
-/** In the largest unit, rounded down. */
+/** In the largest unit, rounded. */
 export function formatDuration(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? ['minute', 60_000]
   const format = new Intl.NumberFormat(t('language'), { style: 'unit', unit, unitDisplay: 'long' })
-  return format.format(Math.floor(ms / size))
+  return format.format(Math.round(ms / size))
 }
 
 /** The domain of the sender, and whether it is proven. */

@@ -79,6 +79,7 @@ interface FieldsProps {
 function Fields({ typed, setTyped }: FieldsProps) {
   const field = (name: keyof typeof EMPTY) => ({
     id: name,
+    dir: 'ltr' as const,
     value: typed[name],
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
       setTyped({ ...typed, [name]: currentTarget.value }),
@@ -155,7 +156,7 @@ function Sites({ sites }: { sites: string[] }) {
       <ul id="sites">
         {sites.map((site) => (
           <li key={site} class="row">
-            <bdi>{site}</bdi>
+            <bdi>{site.replace(/^https:\/\/|\/\*$/g, '')}</bdi>
             <ItemButton name={site} run={() => browser.permissions.remove({ origins: [site] })}>
               {t('remove')}
             </ItemButton>

@@ -44,12 +44,12 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
       )}
       <p class="row">
         {!address.isPermanent && (
-          <Button action="extend" label={email} run={() => act('extend')}>
+          <Button action="extend" label={email} kind="quiet" run={() => act('extend')}>
             {t(isExpired ? 'address_restore' : 'address_extend')}
           </Button>
         )}
         {!isExpired && (
-          <Button action="open" label={email} run={() => act('open')}>
+          <Button action="open" label={email} kind="quiet" run={() => act('open')}>
             {t('own_address_open')}
           </Button>
         )}
@@ -67,6 +67,7 @@ function Delete({ email, run }: { email: string; run(): unknown }) {
       <Button
         action="delete"
         label={email}
+        kind="quiet"
         isExpanded={isAsking}
         run={() => setIsAsking(!isAsking)}
       >
@@ -114,13 +115,13 @@ function Found({ offer, tabId, attempt }: FoundProps) {
       </p>
       <p class="row">
         {code !== null && tabId !== undefined && (
-          <Button action="fill-code" isPrimary={true} run={fill}>
-            {t('fill_code', code)}
+          <Button action="fill-code" label={code} kind="primary" run={fill}>
+            {t('fill')}
           </Button>
         )}
         {code !== null && (
-          <Button action="copy-code" run={() => copy(code, attempt, id)}>
-            {t('inbox_code', code)}
+          <Button action="copy-code" label={code} run={() => copy(code, attempt, id)}>
+            {t('site_copy')}
           </Button>
         )}
         {link && (
@@ -137,17 +138,17 @@ interface ButtonProps {
   action: string
   /** Which of the addresses, for those who do not see it. */
   label?: string
-  isPrimary?: boolean
+  kind?: 'primary' | 'quiet'
   isExpanded?: boolean
   run(): unknown
   children: string
 }
 
-function Button({ action, label, isPrimary = false, isExpanded, run, children }: ButtonProps) {
+function Button({ action, label, kind, isExpanded, run, children }: ButtonProps) {
   return (
     <button
       type="button"
-      class={isPrimary ? 'primary' : ''}
+      class={kind}
       data-action={action}
       aria-label={label ? `${children}: ${label}` : undefined}
       aria-expanded={isExpanded}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../ask.ts'
 import type { Attempt } from '../status.tsx'
@@ -5,12 +6,15 @@ import { t } from '../texts.ts'
 
 interface Props {
   servers: string[]
+  /** Nothing else is more likely to be wanted. */
+  isMain: boolean
+  status: ComponentChildren
   tabId: number | undefined
   attempt: Attempt
 }
 
 /** A random address by one click, or one with a chosen name. What was typed stays until it was accepted. */
-export function NewAddress({ servers, tabId, attempt }: Props) {
+export function NewAddress({ servers, isMain, status, tabId, attempt }: Props) {
   const [server, setServer] = useState(servers[0] ?? '')
   const [prefix, setPrefix] = useState('')
   const [domain, setDomain] = useState('')
@@ -35,9 +39,6 @@ export function NewAddress({ servers, tabId, attempt }: Props) {
   }
   return (
     <form id="choose" onSubmit={(event) => void create(event)}>
-      <button id="create" class="primary" type="submit" aria-disabled={isBusy}>
-        {t('fill_new')}
-      </button>
       <details onToggle={({ currentTarget }) => currentTarget.open && void loadDomains()}>
         <summary>{t('address_choose')}</summary>
         <label>
@@ -45,6 +46,7 @@ export function NewAddress({ servers, tabId, attempt }: Props) {
           <input
             id="prefix"
             value={prefix}
+            dir="ltr"
             autocomplete="off"
             spellcheck={false}
             onInput={({ currentTarget }) => setPrefix(currentTarget.value)}
@@ -56,6 +58,7 @@ export function NewAddress({ servers, tabId, attempt }: Props) {
             id="domain"
             list="domains"
             value={domain}
+            dir="ltr"
             autocomplete="off"
             spellcheck={false}
             onInput={({ currentTarget }) => setDomain(currentTarget.value)}
@@ -85,6 +88,10 @@ export function NewAddress({ servers, tabId, attempt }: Props) {
           </label>
         )}
       </details>
+      <button id="create" class={isMain ? 'primary' : ''} type="submit" aria-disabled={isBusy}>
+        {t('fill_new')}
+      </button>
+      {status}
     </form>
   )
 }

@@ -47,12 +47,18 @@ function Popup() {
       <section id="site" aria-labelledby="site-title">
         <h1 id="site-title">{site ?? 'Mayfly'}</h1>
         {first ? block(first) : site && <p>{t('none_here')}</p>}
-        <NewAddress key={site} servers={state.servers} tabId={tab?.id} attempt={attempt} />
+        <NewAddress
+          key={site}
+          servers={state.servers}
+          isMain={!first}
+          status={line}
+          tabId={tab?.id}
+          attempt={attempt}
+        />
         {tab?.url && state.isAllowed !== undefined && (
           <Always key={String(state.isAllowed)} url={tab.url} isAllowed={state.isAllowed} />
         )}
       </section>
-      {line}
       {former.length + others.length > 0 && (
         <section id="all" aria-labelledby="all-title">
           <h2 id="all-title">{t('inbox_all')}</h2>
