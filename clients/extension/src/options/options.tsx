@@ -127,7 +127,9 @@ function Servers({ servers, edit, act }: ServersProps) {
       <ul id="servers">
         {servers.map((server, at) => (
           <li key={server.url} class="row">
-            <bdi>{server.url}</bdi>
+            <span class="name">
+              <bdi>{server.url}</bdi>
+            </span>
             {at === 0 ? (
               <span class="muted">{t('default_server')}</span>
             ) : (
@@ -156,7 +158,9 @@ function Sites({ sites }: { sites: string[] }) {
       <ul id="sites">
         {sites.map((site) => (
           <li key={site} class="row">
-            <bdi>{site.replace(/^https:\/\/|\/\*$/g, '')}</bdi>
+            <span class="name">
+              <bdi>{site.replace(/^https:\/\/|\/\*$/g, '')}</bdi>
+            </span>
             <ItemButton name={site} run={() => browser.permissions.remove({ origins: [site] })}>
               {t('remove')}
             </ItemButton>

@@ -23,7 +23,9 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
   return (
     <div class="address" data-email={email}>
       <p class="email">
-        <bdi>{email}</bdi>
+        <span class="name">
+          <bdi>{email}</bdi>
+        </span>
         <Button action="copy" label={email} run={() => copy(email, attempt)}>
           {t('site_copy')}
         </Button>
