@@ -26,6 +26,8 @@ vi.stubGlobal('fetch', (url: string) => {
   pending.set(new URL(url).pathname, resolve)
   return promise
 })
+// Another file may have loaded them with its own browser.
+vi.resetModules()
 const { extend } = await import('./actions.ts')
 const { refresh } = await import('./mail.ts')
 afterAll(() => vi.unstubAllGlobals())

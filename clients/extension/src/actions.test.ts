@@ -1,0 +1,102 @@
+import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Server } from './store.ts'
+
+// The context menu and the shortcut, with a page and a server that answer as the test wants.
+
+const stored: Record<string, unknown> = {}
+const area = {
+  get: (names: string[]) =>
+    Promise.resolve(Object.fromEntries(names.map((name) => [name, stored[name] ?? []]))),
+  set: (values: object) => Promise.resolve(void Object.assign(stored, values)),
+}
+const nothing = () => Promise.resolve()
+let canRun = true
+let hasField = true
+/** What happened, in order. */
+const seen: unknown[] = []
+vi.stubGlobal('chrome', {
+  storage: { local: area, session: area },
+  alarms: { create: nothing, clear: nothing },
+  action: {
+    setBadgeText: ({ text }: { text: string }) => Promise.resolve(seen.push(`badge ${text}`)),
+    setBadgeBackgroundColor: nothing,
+  },
+  runtime: { openOptionsPage: () => Promise.resolve(void seen.push('options')) },
+  scripting: { executeScript: () => (canRun ? nothing() : Promise.reject(new Error('no access'))) },
+  tabs: {
+    sendMessage: (_tab: number, message: { type: string }) => {
+      seen.push(message)
+      return Promise.resolve(message.type !== 'find' || hasField)
+    },
+  },
+  i18n: { getMessage: (name: string) => name },
+})
+const created = { email: 'a@mail.test', token: 'secret', expires_at_iso: '2100-01-01T00:00:00Z' }
+let response: () => Response
+vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
+  const { pathname } = new URL(url)
+  if (pathname !== '/api/create-session') return new Promise(() => undefined)
+  seen.push(`create ${body}`)
+  return Promise.resolve(response())
+})
+// Another file may have loaded them with its own browser.
+vi.resetModules()
+const { fillPage } = await import('./actions.ts')
+afterAll(() => vi.unstubAllGlobals())
+
+const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
+beforeEach(() => {
+  seen.length = 0
+  canRun = true
+  hasField = true
+  response = () => Response.json(created)
+  Object.assign(stored, { servers: [{ url: 'http://mail.test' } satisfies Server], addresses: [] })
+})
+
+test('an address is created for the site and filled in; the page gets no token', async () => {
+  await fillPage(TAB)
+  expect(seen).toEqual([
+    { type: 'find', isHere: false },
+    'create {"label":"shop.test"}',
+    { type: 'fill', email: 'a@mail.test', isHere: false },
+  ])
+  expect(JSON.stringify(stored)).toContain('secret')
+})
+
+test('no address is created for a page without a field', async () => {
+  hasField = false
+  await fillPage(TAB)
+  expect(seen).toEqual([
+    { type: 'find', isHere: false },
+    { type: 'note', text: 'error_no_field' },
+  ])
+})
+
+for (const [status, code, text] of [
+  [401, 'invalid_key', 'error_key'],
+  [402, 'quota_exhausted', 'error_plan'],
+  [400, 'unknown_domain', 'error_domain'],
+  [409, 'address_taken', 'error_taken'],
+  [429, 'rate_limited', 'error_busy'],
+  [503, 'overloaded', 'error_away'],
+] as const) {
+  test(`${status} ${code} is said in the page, which keeps what was typed`, async () => {
+    response = () => Response.json({ status: 'error', code, message: '' }, { status })
+    await fillPage(TAB)
+    expect(seen.at(-1)).toEqual({ type: 'note', text })
+    expect(stored['addresses']).toEqual([])
+  })
+}
+
+test('where no script may run, a badge says so', async () => {
+  canRun = false
+  await fillPage(TAB)
+  await fillPage({ id: 1, url: 'about:blank' })
+  expect(seen).toEqual(['badge !', 'badge !'])
+})
+
+test('without a server, the options are opened', async () => {
+  stored['servers'] = []
+  await fillPage(TAB)
+  expect(seen).toEqual(['options'])
+})
