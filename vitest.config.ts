@@ -37,23 +37,29 @@ const SERVICE = 'src/**/*.service.test.ts'
 /** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
 const ON_POSTGRES = [
   ...existing('src/keys/api', ['emails-cost', 'rolled-token', 'sessions'], '.service.test.ts'),
-  ...existing('src/mail/api', ['events', 'events-several', 'filters-model'], '.service.test.ts'),
-  ...existing('src/doors/mailtm', ['messages'], '.service.test.ts'),
+  ...existing('src/mail/api', ['events', 'filters-model'], '.service.test.ts'),
   ...existing('test', [
-    ...['key-privacy', 'operator-commands', 'privacy', 'series', 'upgrade', 'visible-after-250'],
-    ...(LONG ? ['client-js', 'client-js-keys', 'client-python', 'mail-log'] : []),
+    ...['key-privacy', 'operator-commands', 'privacy', 'upgrade', 'visible-after-250'],
+    ...(LONG ? ['client-js', 'client-js-keys', 'client-python', 'mail-log', 'series'] : []),
   ]),
   ...(LONG
     ? [
         ...existing(
           'src/mail/api',
-          ['check-mail', 'create-session', 'delete-mail', 'filters', 'rules', 'search'],
+          [
+            ...['check-mail', 'create-session', 'delete-mail', 'events-several', 'filters'],
+            ...['rules', 'search'],
+          ],
           '.service.test.ts',
         ),
         ...existing('src/keys/api', ['emails-filter', 'emails-wait'], '.service.test.ts'),
         ...existing('src/webhooks', ['api'], '.service.test.ts'),
         ...existing('src/domains/own', ['api'], '.service.test.ts'),
-        ...existing('src/doors', ['addy', 'mailtm/accounts'], '.service.test.ts'),
+        ...existing(
+          'src/doors',
+          ['addy', 'mailtm/accounts', 'mailtm/messages'],
+          '.service.test.ts',
+        ),
       ]
     : []),
 ]
