@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, startApp } from '../../../test/kit/app/app.ts'
 import { request } from '../../../test/kit/http/http-client.ts'
-import { openKeyRing } from '../../../test/kit/shop/keys.ts'
+import { openTestServer, type TestServer } from '../../../test/kit/http/http-server.ts'
+import { keyRing } from '../../../test/kit/shop/keys.ts'
 
 const PAGE = 'https://page.test'
 const EXPOSED = ['ETag', 'Link', 'RateLimit', 'Retry-After', 'X-Ignored-Parameters', 'X-Timed-Out']
@@ -37,13 +37,11 @@ for (const [setting, allowed, forbidden] of [
   ['*', [PAGE, 'https://evil.test', 'null'], []],
 ] as const) {
   describe(`MAYFLY_READER_ORIGINS=${setting}`, () => {
-    let app: App
+    let app: TestServer
     let key: string
     beforeAll(async () => {
-      app = await startApp({ env: { MAYFLY_READER_ORIGINS: setting } })
-      const ring = await openKeyRing(app)
-      key = (await ring.issue()).secret
-      await ring.close()
+      app = await openTestServer({ env: { MAYFLY_READER_ORIGINS: setting } })
+      key = (await keyRing(app.shop, app.now).issue()).secret
     })
     afterAll(() => app.stop())
 
