@@ -33,21 +33,31 @@ describe('on a phone and a desktop, these views are accessible and fit the scree
       for (const view of checked) {
         visits.allow({ complaint: view.complaint })
         await view.open({ page, app: visits.app(), ring })
+        await shorten(page, view)
         await checkView(page, view)
       }
     })
   }
 })
 
-async function checkView(page: Page, { name, within, repeated }: View): Promise<void> {
-  // The phone is last, because the next view is opened on it.
-  for (const viewport of [DESKTOP, ZOOMED, PHONE]) {
-    await page.setViewportSize(viewport)
-    await page.evaluate(PAINTED)
-    const wide = await page.evaluate('document.documentElement.scrollWidth')
-    expect(wide, name).toBe(viewport.width)
-    await checkReadable(page, `${name} at ${viewport.width} px`, within)
+// The phone is last, because the next view is opened on it.
+const VIEWPORTS = [DESKTOP, ZOOMED, PHONE]
+
+/** Checks the size of a long document, and removes what is like the rest. */
+async function shorten(page: Page, view: View): Promise<void> {
+  if (!view.repeated) return
+  for (const viewport of VIEWPORTS) await checkSize(page, view, viewport)
+  const removed = page.locator(view.repeated)
+  expect(await removed.evaluateAll((all) => all.map((one) => one.remove()).length)).toBeTruthy()
+}
+
+async function checkView(page: Page, view: View): Promise<void> {
+  const { name, within } = view
+  for (const viewport of VIEWPORTS) {
+    await checkSize(page, view, viewport)
+    // Its elements are those of the phone.
     if (viewport === ZOOMED) continue
+    await checkSelected(page, `${name} at ${viewport.width} px`, within)
     if (viewport === DESKTOP && IN_LINE.test(name)) {
       const { mark, content } = (await page.evaluate(EDGES)) as Record<string, number>
       expect(content, `${name} begins below the logo`).toBe(mark)
@@ -61,23 +71,31 @@ async function checkView(page: Page, { name, within, repeated }: View): Promise<
   // above, and by axe in one view per page, which takes long.
   await checkAccessibility(page, within, ['color-contrast'])
   if (!isDarkToo(name)) return
-  if (repeated) {
-    const removed = page.locator(repeated)
-    expect(await removed.evaluateAll((all) => all.map((one) => one.remove()).length)).toBeTruthy()
-  }
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
     await checkColours(page, within)
   }
 }
 
-/** No text is cut off; what is selected can be told without colors, also those of the system. */
-async function checkReadable(page: Page, name: string, within = 'body'): Promise<void> {
-  const part = `document.querySelector('${within}')`
-  expect(await page.evaluate(`(${CUT})(${part})`), name).toStrictEqual([])
+/** It is as wide as the screen, and no text is cut off. */
+async function checkSize(
+  page: Page,
+  { name, within = 'body' }: View,
+  viewport: typeof PHONE,
+): Promise<void> {
+  await page.setViewportSize(viewport)
+  await page.evaluate(PAINTED)
+  const wide = await page.evaluate('document.documentElement.scrollWidth')
+  expect(wide, name).toBe(viewport.width)
+  const cut = await page.evaluate(`(${CUT})(document.querySelector('${within}'))`)
+  expect(cut, `${name} at ${viewport.width} px is cut off`).toStrictEqual([])
+}
+
+/** What is selected can be told without colors, also those of the system. */
+async function checkSelected(page: Page, name: string, within = 'body'): Promise<void> {
   for (const forcedColors of ['active', 'none'] as const) {
     await page.emulateMedia({ forcedColors })
-    const alike = await page.evaluate(`(${BY_COLOUR_ALONE})(${part})`)
+    const alike = await page.evaluate(`(${BY_COLOUR_ALONE})(document.querySelector('${within}'))`)
     expect(alike, `${name}, forced colors: ${forcedColors}`).toStrictEqual([])
   }
 }

@@ -24,7 +24,7 @@ export interface View {
   complaint?: RegExp
   /** The selector of the part that is new; the rest is checked in other views. */
   within?: string
-  /** The selector of what is like the rest. It is removed before axe checks the colors, which takes long in a long document. */
+  /** The selector of what is like the rest. It is removed once its size is checked: the rest takes long in a long document. */
   repeated?: string
   /** Opened from the view before it, in the same document. */
   continues?: true
