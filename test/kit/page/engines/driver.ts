@@ -98,13 +98,14 @@ export function visitor(driver: Driver) {
     `(${FIND})(${JSON.stringify(selector)}, ${JSON.stringify(words)})`
   const has = async (selector: string, words = ''): Promise<boolean> =>
     (await driver.evaluate(`${find(selector, words)} !== null`)) === true
-  const see = async (selector: string, words = '') => {
-    const sees = () => has(selector, words)
-    await waitUntil(sees).catch(async (cause) => {
+  const wait = async (isTrue: () => Promise<boolean>, fault: string) => {
+    await waitUntil(isTrue).catch(async (cause) => {
       const text = await driver.evaluate('document.body?.innerText')
-      throw new Error(`no ${selector} “${words}” in: ${text}`, { cause })
+      throw new Error(`${fault} in: ${text}`, { cause })
     })
   }
+  const see = (selector: string, words = '') =>
+    wait(() => has(selector, words), `no ${selector} “${words}”`)
   const click = async (selector: string, words = '') => {
     await see(selector, words)
     await driver.click(find(selector, words))
@@ -115,7 +116,7 @@ export function visitor(driver: Driver) {
     see,
     click,
     async gone(selector: string, words = '') {
-      await waitUntil(async () => !(await has(selector, words)))
+      await wait(async () => !(await has(selector, words)), `${selector} “${words}”`)
     },
     async fill(selector: string, text: string, words = '') {
       await click(selector, words)

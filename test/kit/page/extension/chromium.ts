@@ -31,6 +31,8 @@ export function startInChromium({
         `--proxy-server=127.0.0.1:${proxyPort}`,
         `--disable-extensions-except=${extension.path}`,
         `--load-extension=${extension.path}`,
+        // For Extensions.triggerAction, a click on the button of the toolbar.
+        '--enable-unsafe-extension-debugging',
       ],
       // Of the defaults of the library.
       ignoreDefaultArgs: ['--disable-extensions'],

@@ -51,6 +51,14 @@ export async function saveServer(
   await options.close()
 }
 
+export async function removeServer(engine: ExtensionEngine, url: string): Promise<void> {
+  const options = visitor(await engine.open())
+  await options.goto(engine.fileUrl('options.html'))
+  await options.click('#servers button', `Remove: ${url}`)
+  await options.gone('#servers li', url)
+  await options.close()
+}
+
 /** Allows the extension to work on a site. A browser takes this only from a click. */
 export async function allowSite(engine: ExtensionEngine, host: string): Promise<void> {
   const page = await engine.open()

@@ -9,6 +9,7 @@ import {
   fieldValue,
   openPopup,
   readStored,
+  removeServer,
   type Stage,
   saveServer,
 } from './person.ts'
@@ -126,6 +127,7 @@ export async function useTwoServers(stage: Stage, second: App): Promise<void> {
   await popup.see(`[data-email="${email}"] .code`, '407713')
   await popup.close()
   await page.close()
+  await removeServer(engine, second.url)
 }
 
 /** The last of all: the clock of the service goes on for a week. */
@@ -134,7 +136,7 @@ export async function seeExpired(stage: Stage): Promise<void> {
   const page = await engine.open()
   await page.goto(`${site.origin}/form`)
   const popup = await openPopup(engine, site.origin)
-  const email = await createInPopup(stage, popup, { server: app.url })
+  const email = await createInPopup(stage, popup)
   await popup.close()
   app.moveClock(8 * 86_400)
   const later = await openPopup(engine, site.origin)
@@ -143,6 +145,7 @@ export async function seeExpired(stage: Stage): Promise<void> {
   await later.click(`[data-email="${email}"] [data-action=extend]`)
   await later.gone(`[data-email="${email}"] .error`)
   await later.click(`[data-email="${email}"] [data-action=delete]`)
+  await later.click(`[data-email="${email}"] [data-action=confirm-delete]`)
   await later.gone(`[data-email="${email}"]`)
   await later.close()
   await page.close()
