@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { opener, plainMail, row, waitForInbox } from '../kit/page/inbox.ts'
+import { htmlMail } from '../kit/page/mails.ts'
 import { openPages } from '../kit/page/pages.ts'
 import { waitUntil } from '../kit/wait-until.ts'
 
@@ -14,8 +15,10 @@ const KEPT = `(async () => {
   return JSON.stringify([keys.map(({ url }) => decodeURIComponent(url)), texts])
 })()`
 const kept = async (page: Page) => String(await page.evaluate(KEPT))
-const hasFiles = (page: Page) =>
-  page.evaluate(`caches.open('mayfly page').then((cache) => cache.match('/')).then(Boolean)`)
+const files = async (page: Page) =>
+  (await page.evaluate(`caches.open('mayfly page')
+    .then((cache) => cache.keys())
+    .then((keys) => keys.map(({ url }) => new URL(url).pathname))`)) as string[]
 
 test('the page opens offline with the last list, and with opened messages if the user wants that; texts are gone with their message or when they are no longer wanted, and all with the address', async () => {
   // 401: the list is requested after the last deletion, when the address may have ended.
@@ -24,7 +27,8 @@ test('the page opens offline with the last list, and with opened messages if the
   const { email } = await waitForInbox(page)
   await app().mail(email, plainMail({ subject: 'Your code', text: 'The code is 482915. Canary.' }))
   await row(page, '482915').waitFor()
-  await waitUntil(async () => (await kept(page)).includes('Your code') && (await hasFiles(page)))
+  await waitUntil(async () => (await kept(page)).includes('Your code'))
+  await waitUntil(async () => (await files(page)).includes('/'))
   expect(await kept(page), 'nothing of the text').not.toMatch(/Canary|482915/)
 
   await page.context().setOffline(true)
@@ -40,6 +44,10 @@ test('the page opens offline with the last list, and with opened messages if the
   await keeps.check()
   await opener(page, 'Your code').click()
   await waitUntil(async () => (await kept(page)).includes('Canary'))
+  // What is loaded only now.
+  await app().mail(email, htmlMail('<p>Styled.</p>', { subject: 'In HTML' }))
+  await opener(page, 'In HTML').click()
+  await waitUntil(async () => (await files(page)).some((path) => path.includes('/sanitise-')))
 
   await page.context().setOffline(true)
   await page.keyboard.press('Escape')
@@ -60,6 +68,9 @@ test('the page opens offline with the last list, and with opened messages if the
   await waitUntil(async () => (await kept(page)).includes('Canary'))
   await page.keyboard.press('#')
   await waitUntil(async () => !(await kept(page)).includes('Canary'))
+  // The next message is open now.
+  await page.getByRole('heading', { name: 'In HTML' }).waitFor()
+  await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Delete address' }).click()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await waitUntil(async () => !(await kept(page)).includes(email))

@@ -49,14 +49,22 @@ export function startOffline(): void {
   }
 }
 
-/** The page, and the files that it has loaded, the script first. */
+/** The page, and the files that it has loaded and loads later, the script first. */
 async function keepFiles(): Promise<void> {
   await navigator.serviceWorker.register('/sw.js')
   const { active } = await navigator.serviceWorker.ready
   const script = document.querySelector<HTMLScriptElement>('script[type=module]')?.src ?? ''
-  const loaded = performance.getEntriesByType('resource').map(({ name }) => name)
-  const files = loaded.filter((url) => new URL(url).pathname.startsWith('/assets/'))
-  active?.postMessage([...new Set([script, ...files])])
+  const keep = (entries: PerformanceEntryList) => {
+    const files = entries
+      .map(({ name }) => name)
+      .filter((url) => new URL(url).pathname.startsWith('/assets/'))
+    const urls = [...new Set([script, ...files])]
+    if (files.length > 0) (navigator.serviceWorker.controller ?? active)?.postMessage(urls)
+  }
+  new PerformanceObserver((list) => keep(list.getEntries())).observe({
+    type: 'resource',
+    buffered: true,
+  })
 }
 
 const liveMailboxes = () => mailboxes.value.filter((one) => !isExpired(one, serverNow()))
