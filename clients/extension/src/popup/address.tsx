@@ -14,6 +14,7 @@ interface Props {
 /** An address with what arrived there and what can be done with it. */
 export function AddressBlock({ address, tabId, site, attempt }: Props) {
   const { id, email, offer } = address
+  const at = email.lastIndexOf('@')
   const isExpired = !address.isPermanent && address.expiresAt <= Date.now()
   const act = (type: 'extend' | 'delete' | 'open') =>
     attempt(async () => {
@@ -24,7 +25,11 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
     <div class="address" data-email={email}>
       <p class="email">
         <span class="name">
-          <bdi>{email}</bdi>
+          <bdi>
+            {email.slice(0, at)}
+            <wbr />
+            {email.slice(at)}
+          </bdi>
         </span>
         <Button action="copy" label={email} run={() => copy(email, attempt)}>
           {t('site_copy')}
