@@ -12,6 +12,7 @@ import {
 } from '../kit/page/inbox.ts'
 import { welcomeMail } from '../kit/page/mails.ts'
 import { openPages } from '../kit/page/pages.ts'
+import { waitUntil } from '../kit/wait-until.ts'
 
 const { app, visit } = openPages({ MAYFLY_SESSION_MAX_MESSAGES: '520' })
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
@@ -72,8 +73,13 @@ test('a row shows the beginning of the text and attachments; a search covers sen
   await shown([welcome, 'Sign in'])
 })
 
-test('a message with a link to follow and no code has a chip for it, and is shown large like a code; not if its sender may be forged', async () => {
+test('a message with a link to follow and no code has a chip for it, and is shown large like a code; not if its sender may be forged, which is found out once', async () => {
   const page = await visit('/')
+  const read: (string | null)[] = []
+  page.on('requestfinished', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === '/api/read-mail') read.push(searchParams.get('id'))
+  })
   const { email } = await waitForInbox(page)
   const text = 'Confirm your email address: https://login.acme.test/verify?t=1'
   await app().mail(email, plainMail({ subject: 'Welcome', text }))
@@ -90,7 +96,14 @@ test('a message with a link to follow and no code has a chip for it, and is show
   await app().mail(email, plainMail({ subject: 'Forged', from, text: forged }))
   await app().mail(email, plainMail({ subject: 'Reset', text: text.replace('verify', 'confirm') }))
   await row(page, 'Reset').getByRole('link').waitFor()
+  const id = (await opener(page, 'Forged').getAttribute('id'))?.slice('mail-'.length) ?? ''
+  await waitUntil(() => read.includes(id))
+  for (const subject of ['Third', 'Fourth']) {
+    await app().mail(email, plainMail({ subject, text }))
+    await row(page, subject).getByRole('link').waitFor()
+  }
   expect(await row(page, 'Forged').getByRole('link').count()).toBe(0)
+  expect(read.filter((one) => one === id).length).toBe(1)
 })
 
 test('eight messages fit a laptop and six a phone; an Arabic one is aligned with the others', async () => {

@@ -14,6 +14,9 @@ const MAX_LOADED = 10
 // Checking a sender rarely takes longer.
 const CHECK_SECONDS = 4
 
+/** Tokens and ids of messages whose link must not be offered. */
+const refused = new Set<string>()
+
 /** Finds the messages with a link to follow, and loads the links of the newest. Again when others have been parsed. */
 export function startLinks(): () => void {
   let running: AbortController | undefined
@@ -40,8 +43,9 @@ async function findLinks(token: string, signal: AbortSignal): Promise<void> {
     // One with a code shows that.
     const withoutCode = found.messages.filter(({ code }) => code === null).map(({ id }) => id)
     for (const id of withoutCode.slice(0, MAX_LOADED)) {
-      if (actionLinks.value.get(id)) continue
+      if (actionLinks.value.get(id) || refused.has(`${token} ${id}`)) continue
       const link = await loadLink(id, token, signal)
+      if (!link) refused.add(`${token} ${id}`)
       if (signal.aborted) return
       if (link) actionLinks.value = new Map([...actionLinks.value, [id, link]])
     }

@@ -84,8 +84,11 @@ const readerModule = signal<ReaderModule | 'failed' | undefined>(undefined)
 
 type ReaderModule = typeof import('../reader/reader.tsx') & typeof import('./newest-card.tsx')
 
+let isLoading = false
+
 async function loadReader(): Promise<void> {
-  if (typeof readerModule.peek() === 'object') return
+  if (isLoading || typeof readerModule.peek() === 'object') return
+  isLoading = true
   try {
     const [reader, newestCard, { startLinks }] = await Promise.all([
       import('../reader/reader.tsx'),
@@ -97,6 +100,8 @@ async function loadReader(): Promise<void> {
   } catch {
     // Offline, or a newer build has replaced the files.
     readerModule.value = 'failed'
+  } finally {
+    isLoading = false
   }
 }
 
