@@ -50,6 +50,11 @@ test('a row shows the beginning of the text and attachments; a search covers sen
 
   await page.getByRole('searchbox').fill('CAFE menu')
   await expect.poll(() => page.locator('mark').allTextContents()).toStrictEqual(['Café', 'Menu'])
+  const [field, count] = await Promise.all(
+    ['#search', '.search-count'].map((one) => page.locator(one).boundingBox()),
+  )
+  const end = (field?.y ?? 0) + (field?.height ?? 0)
+  expect(count?.y, 'the count covers the words').toBeGreaterThanOrEqual(end)
   await page.getByRole('searchbox').fill('')
   // Filters, alone and together.
   await opener(page, 'Menu').click()
@@ -153,6 +158,8 @@ test('in forced colors the current page, the selected tab, the logo and the line
   const page = await visit('/', { forcedColors: 'active' })
   const { email } = await waitForInbox(page)
   await mailMany(app(), email, 2)
+  await app().mail(email, plainMail({ text: 'Your code is 482915.' }))
+  await row(page, '482915').waitFor()
   await opener(page, 'Mail 1').click()
   await page.locator('.tabs').waitFor()
   const style = (selector: string, name: string, pseudo = '') =>
@@ -167,6 +174,8 @@ test('in forced colors the current page, the selected tab, the logo and the line
   expect(await style('.top nav a:not([aria-current])', 'text-decoration-line')).toBe('none')
   expect(await style('.mark', 'background-color', '::before')).not.toBe(canvas)
   expect(await style('.mail', 'border-bottom-width')).toBe('1px')
+  // It is the touch target on a phone, and above the time.
+  expect(await style('.mail-code', 'border-top-color')).toBe('rgba(0, 0, 0, 0)')
 })
 
 test('the unread messages of other addresses are counted', async () => {

@@ -121,6 +121,14 @@ describe('Arabic', () => {
     const [address, copy] = [await boxOf('#address bdi'), await boxOf('.address-line button')]
     expect(address.x, 'the address is not on the right').toBeGreaterThan(copy.x + copy.width)
 
+    for (const place of ['.tools', '.reader-head']) {
+      const padding = `(({ paddingLeft, paddingRight }) => [paddingLeft, paddingRight])(
+        getComputedStyle(document.querySelector('${place}')),
+      )`
+      const expected = place === '.tools' ? ['6.4px', '0px'] : ['8px', '20px']
+      expect(await page.evaluate(padding), place).toStrictEqual(expected)
+    }
+
     for (const place of ['#address bdi', '.mail-subject bdi', '.reader-head h2 bdi', '.code-big']) {
       const direction = `getComputedStyle(document.querySelector('${place}')).direction`
       await expect.poll(() => page.evaluate(direction), { message: place }).toBe('ltr')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { PHONE } from '../kit/page/browser.ts'
 import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
 import { mailWithFiles, png, textMail } from '../kit/page/mails.ts'
 import { openPages } from '../kit/page/pages.ts'
@@ -166,4 +167,9 @@ test('an invitation is one attachment, with a card that says when and where', as
   expect(file.bytes.toString()).toContain('BEGIN:VEVENT')
   await tab(page, '1 attachment').waitFor()
   await page.locator('.mail-files').getByText('1 attachment').waitFor({ state: 'attached' })
+  await page.setViewportSize(PHONE)
+  const widths = await card.evaluate((one) =>
+    [one, ...one.querySelectorAll('dd')].map(({ clientWidth }) => clientWidth),
+  )
+  expect(Math.min(...widths), 'the facts are squeezed').toBeGreaterThan(PHONE.width / 2)
 })
