@@ -51,7 +51,7 @@ test.runIf(LONG)('elsewhere, the button of the toolbar gives access to one page'
   await allowed.goto(`${site.origin}/form`)
   await allowed.click('#email')
   await waitForButton(allowed, 'address')
-  expect(await page.has('mayfly-button')).toBe(false)
+  expect(await page.has('[data-mayfly]')).toBe(false)
   await expect(openPopup(engine, site.otherOrigin)).rejects.toThrow('open and allowed')
 
   await context

@@ -96,8 +96,9 @@ function openPanel(
   place: (host: HTMLElement, anchor: HTMLElement | undefined) => void,
 ) {
   open?.close()
-  const host = document.createElement('mayfly-button')
-  host.dataset['kind'] = kind
+  // Not a name that the page could define: it could look into the shadow tree of an element of its own.
+  const host = document.createElement('div')
+  host.dataset['mayfly'] = kind
   host.style.cssText = HOST
   host.popover = 'manual'
   const shadow = host.attachShadow({ mode: 'closed' })

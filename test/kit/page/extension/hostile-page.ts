@@ -58,6 +58,18 @@ const SPY = `
   const value = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')
   Object.defineProperty(HTMLInputElement.prototype, 'value', { ...value, set(text) { note('value', text); value.set.call(this, text) } })
 
+  // The next element of that name would be one of this page's own, which may look into its closed shadow tree.
+  const internals = []
+  const define = (name) => {
+    if (!name.includes('-') || customElements.get(name)) return
+    customElements.define(name, class extends HTMLElement {
+      constructor() {
+        super()
+        internals.push(this.attachInternals())
+      }
+    })
+  }
+
   // Elements that this page did not add.
   const strangers = new Set()
   new MutationObserver((records) => {
@@ -65,6 +77,7 @@ const SPY = `
       if (type === 'attributes') note('attribute', attributeName, target)
       for (const node of addedNodes) if (document.readyState === 'complete' && node instanceof Element && !node.dataset.own) {
         strangers.add(node)
+        define(node.localName)
         globalThis.hostile?.disguise?.()
         note('added', node, node.shadowRoot, Object.keys(node))
       }
@@ -154,6 +167,7 @@ const ATTACKS = `
     const roots = []
     const walk = (root) => { for (const one of root.querySelectorAll('*')) { if (one.shadowRoot) { roots.push(one.shadowRoot.innerHTML); walk(one.shadowRoot) } } }
     walk(document)
+    roots.push(...internals.map(({ shadowRoot }) => shadowRoot?.innerHTML))
     const values = [...document.querySelectorAll('input')].map((input) => input.value)
     const globals = Object.getOwnPropertyNames(globalThis).filter((name) => name !== 'seen').map((name) => {
       try { return name + ' ' + describe(globalThis[name]) } catch { return name }

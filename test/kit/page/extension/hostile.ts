@@ -121,8 +121,8 @@ export async function openFramed({ engine, site }: Stage): Promise<void> {
   await top.goto(`${site.origin}/form`)
   await top.click(EMAIL)
   await waitForButton(top, 'address')
-  const inner = `document.querySelector('#inner').contentDocument.querySelector('mayfly-button')`
-  expect(await tab.evaluate(`${inner} === null && !document.querySelector('mayfly-button')`)).toBe(
+  const inner = `document.querySelector('#inner').contentDocument.querySelector('[data-mayfly]')`
+  expect(await tab.evaluate(`${inner} === null && !document.querySelector('[data-mayfly]')`)).toBe(
     true,
   )
   await top.close()

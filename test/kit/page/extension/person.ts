@@ -115,7 +115,7 @@ export const fieldValue = async (tab: Driver, selector: string): Promise<string>
 
 type Kind = 'address' | 'code' | 'note'
 
-const HOST = (kind: Kind) => `document.querySelector('mayfly-button[data-kind=${kind}]')`
+const HOST = (kind: Kind) => `document.querySelector('[data-mayfly=${kind}]')`
 
 /** Where a click belongs: the middle of the button, or the first row of an offered code. */
 export async function placeOf(tab: Driver, kind: Kind): Promise<[number, number] | undefined> {
