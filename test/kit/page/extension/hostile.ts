@@ -55,7 +55,7 @@ export async function clickDisguised(
   await tab.click(EMAIL)
   await waitForButton(tab, 'address')
   // Longer than it has to be in sight.
-  for (let clicks = 0; clicks < 20; clicks += 1) {
+  for (let clicks = 0; clicks < 14; clicks += 1) {
     await tab.clickAt(...place)
     await tab.evaluate('new Promise((resolve) => setTimeout(resolve, 50))')
   }

@@ -26,15 +26,19 @@ export async function changeStored(engine: ExtensionEngine, values: Stored): Pro
   await inExtension(engine, `chrome.storage.local.set(${JSON.stringify(values)})`)
 }
 
-/** The value of an expression in a page of the extension. */
+const ownPages = new WeakMap<ExtensionEngine, Promise<Driver>>()
+
+/** The value of an expression in a page of the extension, which stays open. */
 async function inExtension(engine: ExtensionEngine, expression: string): Promise<unknown> {
+  const page = ownPages.get(engine) ?? openOwnPage(engine)
+  ownPages.set(engine, page)
+  return await (await page).evaluate(expression)
+}
+
+async function openOwnPage(engine: ExtensionEngine): Promise<Driver> {
   const tab = await engine.open()
-  try {
-    await tab.goto(engine.fileUrl('options.html'))
-    return await tab.evaluate(expression)
-  } finally {
-    await tab.close()
-  }
+  await tab.goto(engine.fileUrl('options.html'))
+  return tab
 }
 
 /** Names a server in the options, as a person does first of all. */
