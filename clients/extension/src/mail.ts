@@ -35,13 +35,12 @@ export async function pollDue(): Promise<void> {
   else await browser.alarms.create('poll', { when: alarm })
   for (const watch of dueWatches(watches, now)) {
     const address = addresses.find(({ id }) => id === watch.address)
-    if (address) void pollWatch(address, watch)
+    if (address) void pollWatch(address, watch, waitSeconds(watch, now, watches))
     else await endWatch(watch.address)
   }
 }
 
-async function pollWatch(address: Address, watch: Watch): Promise<void> {
-  const wait = waitSeconds(watch, Date.now())
+async function pollWatch(address: Address, watch: Watch, wait: number): Promise<void> {
   const outcome = await poll(address, wait, (found) => offerInPages(address, found))
   if (!outcome) return
   await changeData((data) => {

@@ -45,6 +45,16 @@ test('long polls of 25 seconds follow each other for ten minutes, then a request
   expect(short.at(-1)?.at).toBe(60 * MINUTE)
 })
 
+test('only the requests of the three newest addresses wait; the others are sent every 30 seconds', () => {
+  const watches = [1, 2, 3, 4, 5].map((n) => startWatch(`${n}`, START + n))
+  const now = START + SECOND
+  const waits = watches.map((watch) => waitSeconds(watch, now, watches))
+  expect(waits).toEqual([0, 0, 25, 25, 25])
+  const [oldest = startWatch('', START)] = watches
+  const next = afterPoll(oldest, { isNew: false, hasWaited: false }, now)
+  expect(next?.nextAt).toBe(now + 30 * SECOND)
+})
+
 test('after mail, the next request follows at once', () => {
   const watch = startWatch('a', START)
   expect(afterPoll(watch, MAIL, START + SECOND)?.nextAt).toBe(START + SECOND)

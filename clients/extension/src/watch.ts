@@ -25,8 +25,13 @@ export function startWatch(address: string, now: number): Watch {
   return { address, since: now, nextAt: now, failures: 0 }
 }
 
-/** How long the request may wait that is sent now. */
-export function waitSeconds(watch: Watch, now: number): number {
+/** Browsers open six connections to a server. Others than those that wait need some, too. */
+const MOST_WAITING = 3
+
+/** How long the request may wait that is sent now: only those for the newest addresses. */
+export function waitSeconds(watch: Watch, now: number, all: readonly Watch[] = []): number {
+  const newer = all.filter(({ since }) => since > watch.since)
+  if (newer.length >= MOST_WAITING) return 0
   return now - watch.since < LONG_POLLS_FOR ? LONG_POLL_SECONDS : 0
 }
 
