@@ -7,7 +7,7 @@ import { MAX_LISTED } from './message-list.ts'
 import { messageStore } from './messages.ts'
 import { isAllShown, searchQuery, textMatches } from './rows.ts'
 import { delay } from './sync/retry.ts'
-import { wantedMailboxes } from './sync/stream.ts'
+import { liveMailboxes } from './sync/stream.ts'
 
 // The limits of the API.
 const MIN_LENGTH = 2
@@ -19,12 +19,15 @@ const INCOMPLETE_SECONDS = 3
 const MAX_TRIES = 10
 
 const searched = computed(() => {
-  if (isAllShown.value) return wantedMailboxes.value
+  if (isAllShown.value) return liveMailboxes.value
   return currentMailbox.value ? [currentMailbox.value] : []
 })
-/** Changes with the addresses, and with new mail. */
+/** Changes with the addresses, in any order, and with new mail. */
 const state = computed(() =>
-  searched.value.map(({ email, token }) => `${token} ${messageStore.newestId(email)}`).join(),
+  searched.value
+    .map(({ email, token }) => `${token} ${messageStore.newestId(email)}`)
+    .sort()
+    .join(),
 )
 
 /** Searches texts on the server. Senders and subjects are matched at once, without it. */

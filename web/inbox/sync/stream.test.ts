@@ -15,7 +15,7 @@ vi.stubGlobal('document', { body: { dataset: {} } })
 vi.stubGlobal('location', { origin: 'http://localhost' })
 vi.stubGlobal('addEventListener', () => {})
 vi.stubGlobal('BroadcastChannel', Channel)
-const { receiveStream } = await import('./stream.ts')
+const { pollUncovered, receiveStream } = await import('./stream.ts')
 const { transport } = await import('../messages.ts')
 const { currentMailbox, mailboxes } = await import('../../address/mailboxes.ts')
 vi.unstubAllGlobals()
@@ -111,5 +111,27 @@ test('the lock is taken from a tab that says nothing, because it was suspended',
   await expect(receiveStream()).rejects.toThrow('the server could not be reached')
   expect(await other.lost).toBe('AbortError')
   expect(requested).toContain('/api/events')
+  other.close()
+})
+
+test('addresses beyond those of a stream are polled', async () => {
+  const names = Array.from({ length: 22 }, (_, index) => `box${index}@box.test`)
+  mailboxes.value = names.map((email) => ({ ...mailbox, email, token: email }))
+  currentMailbox.value = mailboxes.value[0]
+  const polled: string[] = []
+  vi.stubGlobal('fetch', async (_url: string, { headers }: RequestInit) => {
+    polled.push(String(new Headers(headers).get('authorization')))
+    return new Response(null, { status: 304 })
+  })
+  const other = await openOtherTab()
+  await follow()
+  hear(open(...names.slice(0, 20)))
+  await vi.runAllTimersAsync()
+  polled.length = 0
+  pollUncovered()
+  await vi.runAllTimersAsync()
+  expect(polled).toStrictEqual(
+    expect.arrayContaining(names.slice(20).map((one) => `Bearer ${one}`)),
+  )
   other.close()
 })

@@ -48,16 +48,17 @@ const tab = Math.random()
 const shownElsewhere = signal<ReadonlyMap<number, string>>(new Map())
 const addressesElsewhere = computed(() => new Set(shownElsewhere.value.values()))
 
-/** The live addresses, or the first of them if there are too many: those that are shown precede the others. */
-export const wantedMailboxes = computed(() => {
+/** Those that are shown precede the others. */
+export const liveMailboxes = computed(() => {
   const current = currentMailbox.value
   const others = mailboxes.value
     .filter(({ email }) => email !== current?.email)
     .sort((a, b) => Number(isShown(b)) - Number(isShown(a)))
-  return [...(current ? [current] : []), ...others]
-    .filter((one) => !isExpired(one, serverNow()) && one.token !== endedToken.value)
-    .slice(0, MAX_STREAMED)
+  return [...(current ? [current] : []), ...others].filter(
+    (one) => !isExpired(one, serverNow()) && one.token !== endedToken.value,
+  )
 })
+const wantedMailboxes = computed(() => liveMailboxes.value.slice(0, MAX_STREAMED))
 const isShown = ({ email }: Mailbox) => addressesElsewhere.value.has(email)
 
 /** The addresses that the stream covers, while this tab reads it. */
@@ -109,7 +110,7 @@ function setOpen(emails: readonly string[]): void {
 export function pollUncovered(): void {
   const { kind } = transport.peek()
   if (kind !== 'live' && kind !== 'looking') return
-  const emails = wantedMailboxes.peek().map(({ email }) => email)
+  const emails = liveMailboxes.peek().map(({ email }) => email)
   const isLive = (email: string) => kind === 'live' && streamed.peek().includes(email)
   void pollOthers(emails.filter((email) => !isLive(email) || !messageStore.isLoaded(email)))
 }

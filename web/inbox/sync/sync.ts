@@ -16,13 +16,7 @@ import {
 import { clearSearch, isAllShown } from '../rows.ts'
 import { pollCurrent, waitForNextPoll } from './poll.ts'
 import { delay, retryDelaySeconds } from './retry.ts'
-import {
-  msSinceLastData,
-  pollNow,
-  pollUncovered,
-  receiveStream,
-  wantedMailboxes,
-} from './stream.ts'
+import { liveMailboxes, msSinceLastData, pollNow, pollUncovered, receiveStream } from './stream.ts'
 
 // Heartbeats come every 15 s.
 const STALE_MS = 20_000
@@ -85,7 +79,7 @@ async function sync(): Promise<never> {
       retryStreamAt = failures < MAX_FAILURES ? 0 : Date.now() + RETRY_STREAM_MS
     }
     hasFailed = false
-    if (wantedMailboxes.peek().length === 0) continue
+    if (liveMailboxes.peek().length === 0) continue
     if (Date.now() < retryStreamAt) {
       await waitWithoutStream()
       continue
@@ -108,7 +102,7 @@ async function waitWithoutStream(): Promise<void> {
 function hasMailbox(): Promise<void> {
   return new Promise((resolve) => {
     const stop = effect(() => {
-      if (wantedMailboxes.value.length === 0) return
+      if (liveMailboxes.value.length === 0) return
       resolve()
       queueMicrotask(() => stop())
     })
