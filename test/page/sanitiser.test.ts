@@ -152,7 +152,7 @@ describe('an image', () => {
     },
     'of our own site is not': { html: '<img src="/favicon.svg"><img src="x">', left: '<img><img>' },
     'of our own host is never loaded, because the copy that is printed has our origin': {
-      html: '<img src="http://site.test/a.png"><p style="background:url(https://site.test/b)"></p>',
+      html: '<img src="http://site.test:8025/a.png"><p style="background:url(https://site.test/b)"></p>',
       left: '<img><p style="background: none;"></p>',
       options: { remoteImages: true },
     },

@@ -117,8 +117,8 @@ function imageSource(text: string, context: Context): string | undefined {
   if (cid !== undefined) return context.pictures.get(contentId(cid))
   const url = parseUrl(value)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
-  // The copy that is printed has our origin: the request would carry our cookies.
-  if (url.host === new URL(context.leave).host) return undefined
+  // The copy that is printed has our origin: the request would carry our cookies, on any port.
+  if (url.hostname === new URL(context.leave).hostname) return undefined
   context.remote.add(url.href)
   return context.remoteImages ? url.href : undefined
 }
