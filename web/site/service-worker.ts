@@ -83,8 +83,13 @@
   /** The page tells what it has loaded, the script that it started with first. */
   worker.addEventListener('message', (event) => {
     const urls: unknown = event.data
-    if (Array.isArray(urls)) event.waitUntil(store(urls.map(String)))
+    if (!Array.isArray(urls)) return
+    storing = storing.then(() => store(urls.map(String))).catch(() => undefined)
+    event.waitUntil(storing)
   })
+
+  /** One after the other: each removes the files of an older build. */
+  let storing: Promise<void> = Promise.resolve()
 
   const store = async (urls: readonly string[]): Promise<void> => {
     const cache = await caches.open(CACHE)
