@@ -40,7 +40,8 @@ beforeEach(() => {
   requests = []
 })
 
-const origin = () => `http://127.0.0.1:${(images.address() as AddressInfo).port}`
+// Not the host of the page, whose images are never loaded.
+const origin = () => `http://images.localhost:${(images.address() as AddressInfo).port}`
 const paths = () => [...new Set(requests.map(({ path }) => path))].sort()
 
 function mailWithImages(name: string, from = 'Ann <ann@sender.test>'): string {
