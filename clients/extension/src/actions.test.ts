@@ -21,6 +21,10 @@ vi.stubGlobal('chrome', {
     setBadgeText: ({ text }: { text: string }) => Promise.resolve(seen.push(`badge ${text}`)),
     setBadgeBackgroundColor: nothing,
   },
+  permissions: {
+    remove: ({ origins }: { origins: string[] }) =>
+      Promise.resolve(seen.push(`remove ${origins}`) > 0),
+  },
   runtime: { openOptionsPage: () => Promise.resolve(void seen.push('options')) },
   scripting: { executeScript: () => (canRun ? nothing() : Promise.reject(new Error('no access'))) },
   tabs: {
@@ -35,13 +39,14 @@ const created = { email: 'a@mail.test', token: 'secret', expires_at_iso: '2100-0
 let response: () => Response
 vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
   const { pathname } = new URL(url)
+  if (pathname === '/api/domains') return Promise.reject(new TypeError('away'))
   if (pathname !== '/api/create-session') return new Promise(() => undefined)
   seen.push(`create ${body}`)
   return Promise.resolve(response())
 })
 // Another file may have loaded them with its own browser.
 vi.resetModules()
-const { fillPage } = await import('./actions.ts')
+const { fillPage, saveServer } = await import('./actions.ts')
 afterAll(() => vi.unstubAllGlobals())
 
 const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
@@ -99,4 +104,14 @@ test('without a server, the options are opened', async () => {
   stored['servers'] = []
   await fillPage(TAB)
   expect(seen).toEqual(['options'])
+})
+
+test.each([
+  [false, ['remove http://away.test/*']],
+  // It was an allowed site.
+  [true, []],
+])('a server that is away keeps no access that it did not have (%s)', async (hadAccess, removed) => {
+  const server = { url: 'http://away.test' }
+  await expect(saveServer(server, { hadAccess })).rejects.toThrow('error_away')
+  expect(seen).toEqual(removed)
 })

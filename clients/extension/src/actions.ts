@@ -150,9 +150,15 @@ export async function markUsed(id: string): Promise<void> {
   await showBadge('')
 }
 
-/** In place of the one that it was before, if it was changed. */
-export async function saveServer(server: Server, former?: string): Promise<void> {
-  await checkServer(server)
+/** In place of `former`, if it was changed. Access that was granted for a server that is not saved is returned. */
+export async function saveServer(
+  server: Server,
+  { former, hadAccess }: { former?: string | undefined; hadAccess: boolean },
+): Promise<void> {
+  await checkServer(server).catch(async (error: unknown) => {
+    if (!hadAccess) await returnAccess(server.url)
+    throw error
+  })
   await changeData((data) => {
     const others = data.servers.filter(({ url }) => url !== server.url && url !== former)
     const at = data.servers.findIndex(({ url }) => url === (former ?? server.url))

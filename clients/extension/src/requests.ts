@@ -103,8 +103,14 @@ export const pageRequests = {
   delete: ({ id }: { id: string }) => deleteAddress(id),
   domains: ({ server }: { server: string }) => listDomains(server),
   servers: async (_request: object) => (await readData()).servers,
-  'save-server': ({ server, former }: { server: Server; former: string | undefined }) =>
-    saveServer(server, former),
+  'save-server': ({
+    server,
+    ...before
+  }: {
+    server: Server
+    former: string | undefined
+    hadAccess: boolean
+  }) => saveServer(server, before),
   'default-server': ({ url }: { url: string }) => makeDefault(url),
   'remove-server': ({ url }: { url: string }) => removeServer(url),
 }

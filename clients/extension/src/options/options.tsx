@@ -32,10 +32,12 @@ function Options() {
     const isSaved = await attempt(async () => {
       const server = parseServer(typed)
       // First of all: browsers want the click to be recent.
-      const origins = [patternOf(server.url)]
+      const pattern = patternOf(server.url)
+      const origins = [pattern]
       const isAllowed = await browser.permissions.request({ origins }).catch(() => false)
       if (!isAllowed) throw new Error(t('error_permission', new URL(server.url).host))
-      await ask('save-server', { server, former })
+      const hadAccess = [...sites, ...servers.map(({ url }) => patternOf(url))].includes(pattern)
+      await ask('save-server', { server, former, hadAccess })
       return t('address_settings_saved')
     })
     if (!isSaved) return
