@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
-import type { Server } from './store.ts'
+import type { Address, Server } from './store.ts'
 
 // The context menu and the shortcut, with a page and a server that answer as the test wants.
 
@@ -10,6 +10,7 @@ const area = {
   set: (values: object) => Promise.resolve(void Object.assign(stored, values)),
 }
 const nothing = () => Promise.resolve()
+const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 let canRun = true
 let hasField = true
 /** What happened, in order. */
@@ -28,6 +29,8 @@ vi.stubGlobal('chrome', {
   runtime: { openOptionsPage: () => Promise.resolve(void seen.push('options')) },
   scripting: { executeScript: () => (canRun ? nothing() : Promise.reject(new Error('no access'))) },
   tabs: {
+    create: ({ url }: { url: string }) => Promise.resolve(seen.push(`open ${url}`)),
+    query: () => Promise.resolve([TAB]),
     sendMessage: (_tab: number, message: { type: string }) => {
       seen.push(message)
       return Promise.resolve(message.type !== 'find' || hasField)
@@ -46,10 +49,9 @@ vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
 })
 // Another file may have loaded them with its own browser.
 vi.resetModules()
-const { fillPage, saveServer } = await import('./actions.ts')
+const { fillPage, openLink, saveServer } = await import('./actions.ts')
 afterAll(() => vi.unstubAllGlobals())
 
-const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 beforeEach(() => {
   seen.length = 0
   canRun = true
@@ -110,8 +112,47 @@ test.each([
   [false, ['remove http://away.test/*']],
   // It was an allowed site.
   [true, []],
-])('a server that is away keeps no access that it did not have (%s)', async (hadAccess, removed) => {
-  const server = { url: 'http://away.test' }
-  await expect(saveServer(server, { hadAccess })).rejects.toThrow('error_away')
-  expect(seen).toEqual(removed)
+])(
+  'a server that is away keeps no access that it did not have (%s)',
+  async (hadAccess, removed) => {
+    const server = { url: 'http://away.test' }
+    await expect(saveServer(server, { hadAccess })).rejects.toThrow('error_away')
+    expect(seen).toEqual(removed)
+  },
+)
+
+const latest = {
+  id: 8,
+  code: null,
+  link: { url: 'https://shop.test/confirm', host: 'shop.test' },
+  sender: 'shop.test',
+  badge: 'proven' as const,
+  at: 0,
+  isUsed: false,
+}
+const address: Address = {
+  id: 'a',
+  server: 'http://mail.test',
+  email: 'a@mail.test',
+  token: 'secret',
+  site: 'shop.test',
+  expiresAt: Date.now() + 86_400_000,
+  isPermanent: false,
+  lastId: 8,
+  latest,
+}
+
+test('the link of the message that was offered is opened', async () => {
+  stored['addresses'] = [address]
+  await openLink({ id: 'a', messageId: 8 })
+  expect(seen).toContain('open https://shop.test/confirm')
+})
+
+test('the link of a newer message is offered, not opened', async () => {
+  stored['addresses'] = [address]
+  await openLink({ id: 'a', messageId: 7 })
+  expect(seen).toEqual([
+    'badge 1',
+    { type: 'offer', offer: expect.objectContaining({ id: 'a', messageId: 8 }) },
+  ])
 })

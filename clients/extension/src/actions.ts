@@ -7,10 +7,10 @@ import {
   extendSession,
 } from './api.ts'
 import { browser, type Tab } from './browser.ts'
-import { endWatch, offerOf, showBadge, watchAddress } from './mail.ts'
-import type { AddressView, PopupState } from './messages.ts'
+import { endWatch, offerInPages, offerOf, showBadge, watchAddress } from './mail.ts'
+import type { AddressView, Offered, PopupState } from './messages.ts'
 import { sendToPage } from './sites.ts'
-import { type Address, changeData, type Data, readData, type Server } from './store.ts'
+import { type Address, changeData, type Data, type Found, readData, type Server } from './store.ts'
 import { t } from './texts.ts'
 import { patternOf, siteOf } from './urls.ts'
 
@@ -136,16 +136,26 @@ export async function openInPage(id: string): Promise<void> {
   await browser.tabs.create({ url: `${server}/#open=${token}` })
 }
 
-export async function openLink(id: string): Promise<void> {
-  const { latest } = await findAddress(id)
-  await markUsed(id)
-  if (latest?.link) await browser.tabs.create({ url: latest.link.url })
+/** The message that was offered; undefined if a newer one has arrived, which is then offered. */
+export async function findOffered({ id, messageId }: Offered): Promise<Found | undefined> {
+  const address = await findAddress(id)
+  const { latest } = address
+  if (latest?.id === messageId) return latest
+  if (latest) await offerInPages(address, latest)
+  return undefined
 }
 
-export async function markUsed(id: string): Promise<void> {
+export async function openLink(offered: Offered): Promise<void> {
+  const found = await findOffered(offered)
+  if (!found?.link) return
+  await markUsed(offered)
+  await browser.tabs.create({ url: found.link.url })
+}
+
+export async function markUsed({ id, messageId }: Offered): Promise<void> {
   await changeData(({ addresses }) => {
     const latest = addresses.find((one) => one.id === id)?.latest
-    if (latest) latest.isUsed = true
+    if (latest?.id === messageId) latest.isUsed = true
   })
   await showBadge('')
 }

@@ -8,7 +8,7 @@ import {
   focusedInput,
   isEmailInput,
 } from './dom.ts'
-import type { ContentCommand, Offer } from './messages.ts'
+import type { ContentCommand, Offer, Offered } from './messages.ts'
 import { type Action, closePanel, type Panel, showBox, showButton } from './panel.ts'
 import { senderText, t } from './texts.ts'
 
@@ -101,12 +101,12 @@ function endOffer(): void {
 
 function showOffer(): void {
   if (!offer) return
-  const { id, code, link, sender, badge } = offer
+  const { id, messageId, code, link, sender, badge } = offer
   const inputs = code === null ? [] : findCodeInputs(code)
   if (shown && shown.anchor === inputs[0]) return
   const end = (request: 'used' | 'open-link') => {
     endOffer()
-    void ask(request, { id })
+    void ask(request, { id, messageId })
   }
   const fill = () => {
     if (code !== null) fillCode(inputs, code)
@@ -118,7 +118,9 @@ function showOffer(): void {
       : []),
     ...(code === null
       ? []
-      : [{ text: t('site_copy'), isPrimary: false, run: () => void copy(code, id) }]),
+      : [
+          { text: t('site_copy'), isPrimary: false, run: () => void copy(code, { id, messageId }) },
+        ]),
     ...(link
       ? [{ text: t('open_link', link.host), isPrimary: false, run: () => end('open-link') }]
       : []),
@@ -129,12 +131,12 @@ function showOffer(): void {
   shown = showBox('code', inputs[0], lines, actions, () => end('used'))
 }
 
-async function copy(code: string, id: string): Promise<void> {
+async function copy(code: string, offered: Offered): Promise<void> {
   try {
     await navigator.clipboard.writeText(code)
     endOffer()
     note(t('site_copied'))
-    void ask('used', { id })
+    void ask('used', offered)
   } catch {
     // Pages without TLS have no clipboard; the code is there to read.
     note(t('inbox_code_marked', code))

@@ -130,10 +130,11 @@ function findIn({ id, code, links, auth, sender_email }: Message): Found {
 
 export function offerOf(address: Address, found: Found): Offer {
   const { code, link, sender, badge } = found
-  return { id: address.id, code, link: link && { host: link.host }, sender, badge }
+  const offer = { id: address.id, messageId: found.id, code, sender, badge }
+  return { ...offer, link: link && { host: link.host } }
 }
 
-async function offerInPages(address: Address, found: Found): Promise<void> {
+export async function offerInPages(address: Address, found: Found): Promise<void> {
   await showBadge('1')
   const offer = offerOf(address, found)
   for (const tab of await tabsOf(address.site)) {

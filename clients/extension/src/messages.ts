@@ -1,11 +1,16 @@
 /** What a page may offer to fill in. The background script opens the link. */
 export interface Offer {
+  /** Of the address. */
   id: string
+  messageId: number
   code: string | null
   link: { host: string } | null
   sender: string
   badge: 'proven' | 'forged' | 'unproven'
 }
+
+/** Names what was offered, in requests about it. */
+export type Offered = Pick<Offer, 'id' | 'messageId'>
 
 /** An address as the popup shows it. */
 export interface AddressView {

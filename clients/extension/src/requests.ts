@@ -3,6 +3,7 @@ import {
   deleteAddress,
   extend,
   findAddress,
+  findOffered,
   makeDefault,
   markUsed,
   openInPage,
@@ -14,6 +15,7 @@ import {
 import { listDomains } from './api.ts'
 import { browser } from './browser.ts'
 import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
+import type { Offered } from './messages.ts'
 import { sendToPage } from './sites.ts'
 import { readData, type Server } from './store.ts'
 import { t } from './texts.ts'
@@ -43,13 +45,13 @@ export const contentRequests = {
     if (servers.length === 0) await browser.runtime.openOptionsPage()
     return (await createAddress(site)).email
   },
-  async used({ id }: { id: string }, { site }: { site: string }) {
-    await requireSite(id, site)
-    await markUsed(id)
+  async used(offered: Offered, { site }: { site: string }) {
+    await requireSite(offered.id, site)
+    await markUsed(offered)
   },
-  async 'open-link'({ id }: { id: string }, { site }: { site: string }) {
-    await requireSite(id, site)
-    await openLink(id)
+  async 'open-link'(offered: Offered, { site }: { site: string }) {
+    await requireSite(offered.id, site)
+    await openLink(offered)
   },
 }
 
@@ -88,16 +90,17 @@ export const pageRequests = {
     const isFilled = tabId !== undefined && (await sendToPage(tabId, fill).catch(() => false))
     return { email, isFilled: isFilled === true }
   },
-  async 'fill-code'({ tabId, id }: { tabId: number; id: string }) {
-    await requireSite(id, (await popupState(tabId)).site)
-    const { latest } = await findAddress(id)
-    const fill = { type: 'fill-code', code: latest?.code ?? '' }
+  async 'fill-code'({ tabId, ...offered }: Offered & { tabId: number }) {
+    await requireSite(offered.id, (await popupState(tabId)).site)
+    const found = await findOffered(offered)
+    if (!found) return false
+    const fill = { type: 'fill-code', code: found.code ?? '' }
     const isFilled = (await sendToPage(tabId, fill).catch(() => false)) === true
-    if (isFilled) await markUsed(id)
+    if (isFilled) await markUsed(offered)
     return isFilled
   },
-  used: ({ id }: { id: string }) => markUsed(id),
-  'open-link': ({ id }: { id: string }) => openLink(id),
+  used: (offered: Offered) => markUsed(offered),
+  'open-link': (offered: Offered) => openLink(offered),
   open: ({ id }: { id: string }) => openInPage(id),
   extend: ({ id }: { id: string }) => extend(id),
   delete: ({ id }: { id: string }) => deleteAddress(id),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../ask.ts'
-import type { AddressView } from '../messages.ts'
+import type { AddressView, Offered } from '../messages.ts'
 import type { Attempt } from '../status.tsx'
 import { formatDuration, senderText, t } from '../texts.ts'
 
@@ -99,15 +99,16 @@ interface FoundProps {
 }
 
 function Found({ offer, tabId, attempt }: FoundProps) {
-  const { id, code, link } = offer
+  const { id, messageId, code, link } = offer
+  const offered = { id, messageId }
   const fill = () =>
     attempt(async () => {
-      const isFilled = tabId !== undefined && (await ask('fill-code', { tabId, id }))
+      const isFilled = tabId !== undefined && (await ask('fill-code', { tabId, ...offered }))
       return isFilled ? t('filled', code ?? '') : t('error_no_code_field')
     })
   const open = () =>
     attempt(async () => {
-      await ask('open-link', { id })
+      await ask('open-link', offered)
       return undefined
     })
   return (
@@ -127,7 +128,7 @@ function Found({ offer, tabId, attempt }: FoundProps) {
           </Button>
         )}
         {code !== null && (
-          <Button action="copy-code" label={code} run={() => copy(code, attempt, id)}>
+          <Button action="copy-code" label={code} run={() => copy(code, attempt, offered)}>
             {t('site_copy')}
           </Button>
         )}
@@ -166,10 +167,10 @@ function Button({ action, label, kind, isExpanded, run, children }: ButtonProps)
   )
 }
 
-function copy(text: string, attempt: Attempt, usedId?: string): Promise<boolean> {
+function copy(text: string, attempt: Attempt, used?: Offered): Promise<boolean> {
   return attempt(async () => {
     await navigator.clipboard.writeText(text)
-    if (usedId) await ask('used', { id: usedId })
+    if (used) await ask('used', used)
     return t('site_copied')
   })
 }
