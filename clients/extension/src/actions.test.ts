@@ -95,6 +95,16 @@ for (const [status, code, text] of [
   })
 }
 
+test.each([{}, { ...created, token: undefined }, { ...created, expires_at_iso: 'soon' }])(
+  'no address is made of %o',
+  async (body) => {
+    response = () => Response.json(body)
+    await fillPage(TAB)
+    expect(seen.at(-1)).toEqual({ type: 'note', text: 'error_no_server' })
+    expect(stored['addresses']).toEqual([])
+  },
+)
+
 test('where no script may run, a badge says so', async () => {
   canRun = false
   await fillPage(TAB)

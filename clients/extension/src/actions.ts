@@ -5,6 +5,7 @@ import {
   createSession,
   deleteSession,
   extendSession,
+  sentenceOf,
 } from './api.ts'
 import { browser, type Tab } from './browser.ts'
 import { endWatch, offerInPages, offerOf, showBadge, watchAddress } from './mail.ts'
@@ -65,18 +66,13 @@ export async function fillPage(
   if (servers.length === 0) return browser.runtime.openOptionsPage()
   try {
     const isThere = await sendToPage(id, { type: 'find', isHere }, frameId)
-    if (isThere !== true) throw new Error(t('error_no_field'))
+    if (isThere !== true) throw new ApiError(t('error_no_field'), 'no_field')
     const { email } = await createAddress(site)
     await sendToPage(id, { type: 'fill', email, isHere }, frameId)
   } catch (error) {
     const text = sentenceOf(error)
     await sendToPage(id, { type: 'note', text }).catch(() => showBadge('!'))
   }
-}
-
-/** Ours are sentences; others are bugs, or pages that the browser keeps for itself. */
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : t('site_server_error')
 }
 
 export async function popupState(tabId: number | undefined): Promise<PopupState> {

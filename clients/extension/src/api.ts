@@ -34,7 +34,12 @@ interface Options {
   body?: object
 }
 
-async function request<Result>(server: string, path: string, options: Options): Promise<Result> {
+async function request<Result>(
+  server: string,
+  path: string,
+  options: Options,
+  isResult: (body: Partial<Result>) => boolean,
+): Promise<Result> {
   const { token, key, query, body } = options
   const away = () => new ApiError(t('error_away', new URL(server).host), 'unreachable')
   const response = await fetch(`${server}${path}?${new URLSearchParams(query)}`, {
@@ -53,13 +58,25 @@ async function request<Result>(server: string, path: string, options: Options): 
   }).catch(() => {
     throw away()
   })
-  const answer: unknown = await response.json().catch(() => undefined)
-  if (response.ok && isObject(answer)) return answer as Result
-  if (!isObject(answer) || response.status >= 500) throw away()
-  const { code = '', message = '' } = answer as { code?: string; message?: string }
+  const result: unknown = await response.json().catch(() => undefined)
+  if (!isObject(result)) throw away()
+  if (response.ok && isResult(result)) return result as Result
+  if (response.ok) throw new ApiError(t('error_no_server'), 'no_server')
+  if (response.status >= 500) throw away()
+  const { code = '', message = '' } = result as { code?: string; message?: string }
   const name = SENTENCES[code]
   const sentence = name ? t(name) : t('error_other', message)
-  throw new ApiError(sentence, code, Number(response.headers.get('retry-after') ?? 0) * 1000)
+  throw new ApiError(sentence, code, retryAfterMs(response))
+}
+
+/** 0 if there is none, or a date, as some proxies send it. */
+function retryAfterMs({ headers }: Response): number {
+  return (Number(headers.get('retry-after')) || 0) * 1000
+}
+
+/** Ours are sentences; others are bugs. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof ApiError ? error.message : t('site_server_error')
 }
 
 function isObject(value: unknown): value is object {
@@ -75,33 +92,58 @@ export interface Choice {
 export function createSession(server: Server, site: string, choice: Choice): Promise<Session> {
   const domain = choice.domain || server.domain
   const body = { prefix: choice.prefix, domain, label: site.slice(0, MAX_LABEL) }
-  return request(server.url, '/api/create-session', { key: server.key, body })
+  return request(server.url, '/api/create-session', { key: server.key, body }, isSession)
 }
 
 const MAX_LABEL = 60
 
+function isSession({ email, token, expires_at_iso }: Partial<Session>): boolean {
+  return typeof email === 'string' && typeof token === 'string' && hasExpiry({ expires_at_iso })
+}
+
+function hasExpiry({ expires_at_iso }: { expires_at_iso?: unknown }): boolean {
+  return !Number.isNaN(Date.parse(String(expires_at_iso)))
+}
+
 export function checkMail(address: Address, wait: number): Promise<MessageList> {
   const query = { since_id: String(address.lastId), ...(wait > 0 && { wait: String(wait) }) }
-  return request(address.server, '/api/check-mail', { token: address.token, query })
+  const { server, token } = address
+  return request<MessageList>(
+    server,
+    '/api/check-mail',
+    { token, query },
+    (list) => Array.isArray(list.messages) && list.messages.every(isObject) && hasExpiry(list),
+  )
 }
 
 export async function readMail({ server, token }: Address, id: number): Promise<Message> {
   const query = { id: String(id) }
-  const answer = await request<{ message: Message }>(server, '/api/read-mail', { token, query })
-  return answer.message
+  const { message } = await request<{ message: Message }>(
+    server,
+    '/api/read-mail',
+    { token, query },
+    (result) => isObject(result.message) && isMessage(result.message),
+  )
+  return message
+}
+
+function isMessage({ code, links, sender_email }: Message): boolean {
+  const isCode = code === null || typeof code === 'string'
+  return isCode && Array.isArray(links) && typeof sender_email === 'string'
 }
 
 export function extendSession({ server, token }: Address): Promise<Session> {
-  return request(server, '/api/extend-session', { token, body: {} })
+  return request<Session>(server, '/api/extend-session', { token, body: {} }, hasExpiry)
 }
 
 export function deleteSession({ server, token }: Address): Promise<object> {
-  return request(server, '/api/delete-session', { token, body: {} })
+  return request(server, '/api/delete-session', { token, body: {} }, isObject)
 }
 
 export async function listDomains(server: string): Promise<string[]> {
-  const { domains } = await request<Domains>(server, '/api/domains', {})
-  if (!Array.isArray(domains)) throw new ApiError(t('error_no_server'), 'no_server')
+  const { domains } = await request<Domains>(server, '/api/domains', {}, (result) =>
+    Array.isArray(result.domains),
+  )
   return domains.map(({ domain }) => domain)
 }
 
@@ -113,7 +155,7 @@ export async function checkServer({ url, key }: Server): Promise<void> {
     throw error.code === 'unreachable' ? error : new ApiError(t('error_no_server'), 'no_server')
   })
   if (!key) return
-  await request(url, '/usage', { key }).catch((error: ApiError) => {
+  await request(url, '/usage', { key }, isObject).catch((error: ApiError) => {
     if (error.code === 'invalid_key') throw error
   })
 }

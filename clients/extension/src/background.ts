@@ -1,4 +1,5 @@
-import { fillPage, sentenceOf } from './actions.ts'
+import { fillPage } from './actions.ts'
+import { ApiError, sentenceOf } from './api.ts'
 import { browser, type Sender } from './browser.ts'
 import { pollDue } from './mail.ts'
 import { contentRequests, pageRequests } from './requests.ts'
@@ -48,7 +49,7 @@ async function answer(message: { type: string }, sender: Sender): Promise<unknow
   }
   const site = siteOf(url)
   if (!site || frameId !== 0 || !Object.hasOwn(contentRequests, message.type)) {
-    throw new Error(t('error_no_access'))
+    throw new ApiError(t('error_no_access'), 'no_access')
   }
   const handle = contentRequests[message.type as keyof typeof contentRequests]
   return handle(message as never, { url, site })

@@ -1,5 +1,6 @@
-import { afterAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Address, Data } from './store.ts'
+import type { Watch } from './watch.ts'
 
 // With the storage of a browser in memory, and responses in the order that the test wants.
 
@@ -19,41 +20,43 @@ vi.stubGlobal('chrome', {
   tabs: { query: () => Promise.resolve([]) },
   i18n: { getMessage: (name: string) => name },
 })
-/** Requests that wait for their response, by path. */
+/** Requests that wait for their response, by path. Those of former tests are not among them. */
 const pending = new Map<string, (response: Response) => void>()
-vi.stubGlobal('fetch', (url: string) => {
+vi.stubGlobal('fetch', (url: string, { headers }: { headers: { authorization: string } }) => {
   const { promise, resolve } = Promise.withResolvers<Response>()
-  pending.set(new URL(url).pathname, resolve)
+  if (headers.authorization === `Bearer ${id}`) pending.set(new URL(url).pathname, resolve)
   return promise
 })
 // Another file may have loaded them with its own browser.
 vi.resetModules()
 const { extend } = await import('./actions.ts')
-const { refresh } = await import('./mail.ts')
+const { refresh, watchAddress } = await import('./mail.ts')
 afterAll(() => vi.unstubAllGlobals())
 
 const HOUR = 3_600_000
-const address: Address = {
-  id: 'a',
-  server: 'http://mail.test',
-  email: 'a@mail.test',
-  token: 'token',
-  site: 'shop.test',
-  expiresAt: 0,
-  isPermanent: false,
-  lastId: 0,
-}
+/** The address of this test, and its token. */
+let id = ''
 const addresses = () => stored.addresses as Address[]
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString()
 
 beforeEach(() => {
   pending.clear()
-  stored.addresses = [{ ...address, expiresAt: Date.now() + HOUR }]
+  stored.watches = []
+  id = crypto.randomUUID()
+  const address = { id, token: id, server: 'http://mail.test', email: 'a@mail.test' }
+  const times = { expiresAt: Date.now() + HOUR, isPermanent: false, lastId: 0 }
+  stored.addresses = [{ ...address, ...times, site: 'shop.test' } satisfies Address]
 })
 
-async function respond(path: string, body: object, status = 200): Promise<void> {
+async function respond(
+  path: string,
+  body: object,
+  status = 200,
+  headers: Record<string, string> = {},
+): Promise<void> {
   await vi.waitUntil(() => pending.has(path))
-  pending.get(path)?.(Response.json(body, { status }))
+  pending.get(path)?.(Response.json(body, { status, headers }))
+  pending.delete(path)
 }
 
 const EXPIRED = { status: 'error', code: 'session_expired', message: '' }
@@ -73,7 +76,7 @@ test.each([
   async (_, body, status) => {
     const done = refresh()
     await vi.waitUntil(() => pending.has('/api/check-mail'))
-    const extended = extend('a')
+    const extended = extend(id)
     await respond('/api/extend-session', { expires_at_iso: inHours(24) })
     await extended
     await respond('/api/check-mail', body, status)
@@ -86,4 +89,36 @@ test('a server that is away is said in a sentence', async () => {
   const done = refresh()
   await respond('/api/check-mail', { status: 'error', code: 'overloaded' }, 503)
   await expect(done).rejects.toThrow('error_away')
+})
+
+const list = (...ids: number[]) => ({
+  messages: ids.map((id) => ({ id })),
+  expires_at_iso: inHours(1),
+})
+
+describe('after what no server should send, the next request waits', () => {
+  test.each([
+    ['a list without messages', {}, 200, {}],
+    ['a list without an end', { messages: [] }, 200, {}],
+    ['a list of nothing', { ...list(), messages: [null] }, 200, {}],
+    [
+      'Retry-After as a date',
+      { code: 'rate_limited' },
+      429,
+      { 'retry-after': 'Wed, 21 Oct 2099 07:28:00 GMT' },
+    ],
+  ])('%s', async (_, body, status, headers) => {
+    const start = Date.now()
+    void watchAddress(id)
+    await respond('/api/check-mail', body, status, headers)
+    await vi.waitUntil(() => (stored.watches as Watch[])[0]?.failures === 1)
+    expect((stored.watches as Watch[])[0]?.nextAt).toBeGreaterThanOrEqual(start + 30_000)
+  })
+
+  test('a message without links', async () => {
+    const done = refresh()
+    await respond('/api/check-mail', list(1))
+    await respond('/api/read-mail', { message: { id: 1, code: '1234' } })
+    await expect(done).rejects.toThrow('error_no_server')
+  })
 })

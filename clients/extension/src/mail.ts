@@ -1,6 +1,6 @@
 import { senderBadge } from '../../../src/shared/sender-display.ts'
 import type { Link, Message } from '../../js/src/api.ts'
-import { ApiError, checkMail, readMail } from './api.ts'
+import { ApiError, checkMail, readMail, sentenceOf } from './api.ts'
 import { browser } from './browser.ts'
 import type { Offer } from './messages.ts'
 import { sendToPage, tabsOf } from './sites.ts'
@@ -58,7 +58,7 @@ export async function refresh(): Promise<void> {
   const live = addresses.filter(({ expiresAt }) => expiresAt > Date.now())
   const outcomes = await Promise.all(live.map((address) => poll(address, 0, () => undefined)))
   for (const outcome of outcomes) {
-    if (outcome && 'failed' in outcome) throw new Error(outcome.reason)
+    if (outcome && 'failed' in outcome) throw new ApiError(outcome.reason, 'refresh')
   }
 }
 
@@ -85,12 +85,12 @@ async function poll(
     if (found) await offer(found)
     return { isNew: list.messages.length > 0, hasWaited: list.timed_out === true }
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    if (error.code === 'session_expired' || error.code === 'invalid_token') {
+    const { code, retryAfterMs } = error instanceof ApiError ? error : {}
+    if (code === 'session_expired' || code === 'invalid_token') {
       await expire(address)
       return undefined
     }
-    return { failed: true, retryAfterMs: error.retryAfterMs, reason: error.message }
+    return { failed: true, retryAfterMs, reason: sentenceOf(error) }
   } finally {
     polling.delete(address.id)
   }

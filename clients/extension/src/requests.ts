@@ -12,7 +12,7 @@ import {
   removeServer,
   saveServer,
 } from './actions.ts'
-import { listDomains } from './api.ts'
+import { ApiError, listDomains } from './api.ts'
 import { browser } from './browser.ts'
 import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
 import type { Offered } from './messages.ts'
@@ -57,7 +57,7 @@ export const contentRequests = {
 
 /** A page has a say only about its own addresses. */
 async function requireSite(id: string, site: string | undefined): Promise<void> {
-  if ((await findAddress(id)).site !== site) throw new Error(t('error_expired'))
+  if ((await findAddress(id)).site !== site) throw new ApiError(t('error_expired'), 'gone')
 }
 
 /** Requests of the popup and the options. */

@@ -1,3 +1,4 @@
+import { ApiError } from './api.ts'
 import { browser } from './browser.ts'
 import { readData } from './store.ts'
 import { t } from './texts.ts'
@@ -33,7 +34,7 @@ export function registerSites(): void {
 export async function sendToPage(tabId: number, message: object, frameId = 0): Promise<unknown> {
   const target = { tabId, frameIds: [frameId] }
   await browser.scripting.executeScript({ target, files: [SCRIPT] }).catch(() => {
-    throw new Error(t('error_no_access'))
+    throw new ApiError(t('error_no_access'), 'no_access')
   })
   return browser.tabs.sendMessage(tabId, message, { frameId })
 }

@@ -15,7 +15,7 @@ const START = 1_000_000
 
 const NOTHING: Outcome = { isNew: false, hasWaited: true }
 const MAIL: Outcome = { isNew: true, hasWaited: false }
-const FAILED: Outcome = { failed: true }
+const FAILED: Outcome = { failed: true, reason: '' }
 
 /** The requests of a watch until it ends, each at its time after the start, with the seconds it may wait. */
 function requests(outcomeOf: (wait: number, at: number) => Outcome) {
@@ -86,9 +86,10 @@ test('a server that is back is asked as before', () => {
 test('Retry-After is obeyed if it is longer than our own delay', () => {
   const watch = startWatch('a', START)
   const after = (retryAfterMs: number) =>
-    afterPoll(watch, { failed: true, retryAfterMs }, START)?.nextAt
+    afterPoll(watch, { failed: true, reason: '', retryAfterMs }, START)?.nextAt
   expect(after(SECOND)).toBe(START + 30 * SECOND)
   expect(after(5 * MINUTE)).toBe(START + 5 * MINUTE)
+  expect(after(48 * 60 * MINUTE)).toBe(START + 30 * MINUTE)
 })
 
 test('only what is due is asked for', () => {

@@ -19,7 +19,7 @@ export interface Watch {
 /** What a request brought. The server says if it waited as long as it was asked to. */
 export type Outcome =
   | { isNew: boolean; hasWaited: boolean }
-  | { failed: true; retryAfterMs?: number | undefined; reason?: string }
+  | { failed: true; retryAfterMs?: number | undefined; reason: string }
 
 export function startWatch(address: string, now: number): Watch {
   return { address, since: now, nextAt: now, failures: 0 }
@@ -39,8 +39,8 @@ export function waitSeconds(watch: Watch, now: number, all: readonly Watch[] = [
 export function afterPoll(watch: Watch, outcome: Outcome, now: number): Watch | undefined {
   if (now - watch.since >= ALARMS_FOR) return undefined
   if ('failed' in outcome) {
-    const delay = Math.min(LONGEST_DELAY, SHORTEST_ALARM * 2 ** watch.failures)
-    const nextAt = now + Math.max(delay, outcome.retryAfterMs ?? 0)
+    const delay = Math.max(SHORTEST_ALARM * 2 ** watch.failures, outcome.retryAfterMs ?? 0)
+    const nextAt = now + Math.min(LONGEST_DELAY, delay)
     return { ...watch, failures: watch.failures + 1, nextAt }
   }
   return { ...watch, failures: 0, nextAt: now + delayAfter(watch, outcome, now) }
