@@ -13,6 +13,8 @@ const nothing = () => Promise.resolve()
 const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 let canRun = true
 let hasField = true
+/** The tab is elsewhere when the address has been created. */
+let isLeft = false
 /** What happened, in order. */
 const seen: unknown[] = []
 vi.stubGlobal('chrome', {
@@ -33,7 +35,8 @@ vi.stubGlobal('chrome', {
     query: () => Promise.resolve([TAB]),
     sendMessage: (_tab: number, message: { type: string }) => {
       seen.push(message)
-      return Promise.resolve(message.type !== 'find' || hasField)
+      if (message.type === 'find') return Promise.resolve(hasField)
+      return Promise.resolve(message.type !== 'fill' || !isLeft)
     },
   },
   i18n: { getMessage: (name: string) => name },
@@ -56,6 +59,7 @@ beforeEach(() => {
   seen.length = 0
   canRun = true
   hasField = true
+  isLeft = false
   response = () => Response.json(created)
   Object.assign(stored, { servers: [{ url: 'http://mail.test' } satisfies Server], addresses: [] })
 })
@@ -63,18 +67,33 @@ beforeEach(() => {
 test('an address is created for the site and filled in; the page gets no token', async () => {
   await fillPage(TAB)
   expect(seen).toEqual([
-    { type: 'find', isHere: false },
+    { type: 'find', site: 'shop.test', isHere: false },
     'create {"label":"shop.test"}',
-    { type: 'fill', email: 'a@mail.test', isHere: false },
+    { type: 'fill', site: 'shop.test', email: 'a@mail.test' },
   ])
   expect(JSON.stringify(stored)).toContain('secret')
+})
+
+test('a field in a frame is filled for the site of the frame', async () => {
+  await fillPage(TAB, { frameId: 3, frameUrl: 'https://forms.test/embed' })
+  expect(seen).toEqual([
+    { type: 'find', site: 'forms.test', isHere: false },
+    'create {"label":"forms.test"}',
+    { type: 'fill', site: 'forms.test', email: 'a@mail.test' },
+  ])
+})
+
+test('a page that was left meanwhile is told that nothing was filled in', async () => {
+  isLeft = true
+  await fillPage(TAB)
+  expect(seen.at(-1)).toEqual({ type: 'note', text: 'error_no_field' })
 })
 
 test('no address is created for a page without a field', async () => {
   hasField = false
   await fillPage(TAB)
   expect(seen).toEqual([
-    { type: 'find', isHere: false },
+    { type: 'find', site: 'shop.test', isHere: false },
     { type: 'note', text: 'error_no_field' },
   ])
 })

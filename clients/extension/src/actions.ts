@@ -58,17 +58,24 @@ function serversFor({ servers, addresses }: Data, site: string | undefined): str
 /** From the context menu (then it is about the field that has the focus, whatever it is) or the keyboard. */
 export async function fillPage(
   { id, url }: Tab,
-  { frameId = 0, isHere = false }: { frameId?: number | undefined; isHere?: boolean } = {},
+  {
+    frameId = 0,
+    frameUrl,
+    isHere = false,
+  }: { frameId?: number | undefined; frameUrl?: string | undefined; isHere?: boolean } = {},
 ): Promise<void> {
-  const site = siteOf(url)
+  // A frame may be of another site; without a URL of its own it is of the page's.
+  const site = siteOf(frameUrl) ?? siteOf(url)
   if (id === undefined || !site) return showBadge('!')
   const { servers } = await readData()
   if (servers.length === 0) return browser.runtime.openOptionsPage()
   try {
-    const isThere = await sendToPage(id, { type: 'find', isHere }, frameId)
-    if (isThere !== true) throw new ApiError(t('error_no_field'), 'no_field')
+    const noField = () => new ApiError(t('error_no_field'), 'no_field')
+    const isThere = await sendToPage(id, { type: 'find', site, isHere }, frameId)
+    if (isThere !== true) throw noField()
     const { email } = await createAddress(site)
-    await sendToPage(id, { type: 'fill', email, isHere }, frameId)
+    const isFilled = await sendToPage(id, { type: 'fill', site, email }, frameId)
+    if (isFilled !== true) throw noField()
   } catch (error) {
     const text = sentenceOf(error)
     await sendToPage(id, { type: 'note', text }).catch(() => showBadge('!'))

@@ -28,8 +28,8 @@ browser.storage.onChanged.addListener((changes) => {
   if ('servers' in changes) registerSites()
 })
 browser.alarms.onAlarm.addListener(() => void pollDue())
-browser.contextMenus.onClicked.addListener(({ frameId }, tab) => {
-  if (tab) void fillPage(tab, { frameId, isHere: true })
+browser.contextMenus.onClicked.addListener(({ frameId, frameUrl }, tab) => {
+  if (tab) void fillPage(tab, { frameId, frameUrl, isHere: true })
 })
 browser.commands.onCommand.addListener((_command, tab) => {
   if (tab) void fillPage(tab)

@@ -48,7 +48,7 @@ interface WebExtension {
   contextMenus: {
     create(item: { id: string; title: string; contexts: string[] }): void
     removeAll(): Promise<void>
-    onClicked: Event<(info: { frameId?: number }, tab?: Tab) => void>
+    onClicked: Event<(info: { frameId?: number; frameUrl?: string }, tab?: Tab) => void>
   }
   /** Chromium only; in Firefox, elements have a property of this name. */
   dom?: { openOrClosedShadowRoot(element: Element): ShadowRoot | null }

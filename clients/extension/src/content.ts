@@ -11,9 +11,14 @@ import {
 import type { ContentCommand, Offer, Offered } from './messages.ts'
 import { type Action, closePanel, type Panel, showBox, showButton } from './panel.ts'
 import { senderText, t } from './texts.ts'
+import { siteOf } from './urls.ts'
 
 // Runs in a page: in the sites that the person allowed, elsewhere after a click on the extension.
 
+/** Frames without a URL of their own have the origin of their page. */
+const site = siteOf(location.href) ?? siteOf(window.origin)
+/** Where the address that is being created belongs: by then, something else may have the focus. */
+let field: HTMLInputElement | undefined
 let isAllowed = false
 let offer: Offer | undefined
 let shown: Panel | undefined
@@ -41,6 +46,7 @@ async function greet(): Promise<void> {
 }
 
 function run(command: ContentCommand): boolean {
+  if ('site' in command && command.site !== site) return false
   if (command.type === 'hello') void greet()
   if (command.type === 'offer') makeOffer(command.offer)
   if (command.type === 'note') note(command.text)
@@ -49,9 +55,12 @@ function run(command: ContentCommand): boolean {
     if (inputs.length > 0) fillCode(inputs, command.code)
     return inputs.length > 0
   }
-  if (command.type === 'find') return findEmailInput(command.isHere) !== undefined
+  if (command.type === 'find') {
+    field = findEmailInput(command.isHere)
+    return field !== undefined
+  }
   if (command.type !== 'fill') return true
-  const input = findEmailInput(command.isHere)
+  const input = field?.isConnected ? field : findEmailInput()
   if (input) fillEmail(input, command.email)
   return input !== undefined
 }

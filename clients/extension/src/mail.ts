@@ -136,10 +136,11 @@ export function offerOf(address: Address, found: Found): Offer {
 
 export async function offerInPages(address: Address, found: Found): Promise<void> {
   await showBadge('1')
+  const { site } = address
   const offer = offerOf(address, found)
-  for (const tab of await tabsOf(address.site)) {
+  for (const tab of await tabsOf(site)) {
     // The page may have been left meanwhile; the popup has it too.
-    await sendToPage(tab, { type: 'offer', offer }).catch(() => undefined)
+    await sendToPage(tab, { type: 'offer', site, offer }).catch(() => undefined)
   }
 }
 

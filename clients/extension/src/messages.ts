@@ -31,11 +31,11 @@ export interface PopupState {
   addresses: AddressView[]
 }
 
-/** What the background script tells a content script. */
+/** What the background script tells a content script. A command with a site is for its pages only: the tab may be elsewhere by then. */
 export type ContentCommand =
   | { type: 'hello' }
-  | { type: 'find'; isHere?: boolean }
-  | { type: 'fill'; email: string; isHere?: boolean }
-  | { type: 'offer'; offer: Offer }
-  | { type: 'fill-code'; code: string }
+  | { type: 'find'; site: string; isHere?: boolean }
+  | { type: 'fill'; site: string; email: string }
+  | { type: 'offer'; site: string; offer: Offer }
+  | { type: 'fill-code'; site: string; code: string }
   | { type: 'note'; text: string }

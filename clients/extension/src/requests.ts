@@ -15,7 +15,7 @@ import {
 import { ApiError, listDomains } from './api.ts'
 import { browser } from './browser.ts'
 import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
-import type { Offered } from './messages.ts'
+import type { ContentCommand, Offered } from './messages.ts'
 import { sendToPage } from './sites.ts'
 import { readData, type Server } from './store.ts'
 import { t } from './texts.ts'
@@ -56,7 +56,7 @@ export const contentRequests = {
 }
 
 /** A page has a say only about its own addresses. */
-async function requireSite(id: string, site: string | undefined): Promise<void> {
+async function requireSite(id: string, site: string): Promise<void> {
   if ((await findAddress(id)).site !== site) throw new ApiError(t('error_expired'), 'gone')
 }
 
@@ -84,17 +84,19 @@ export const pageRequests = {
     domain: string
   }) {
     const { site = '' } = await popupState(tabId)
-    const { email } = await createAddress(site, choice)
-    const fill = { type: 'fill', email }
     // A page without a field, or of the browser itself: the address can be copied.
-    const isFilled = tabId !== undefined && (await sendToPage(tabId, fill).catch(() => false))
-    return { email, isFilled: isFilled === true }
+    const send = async (command: ContentCommand) =>
+      tabId !== undefined && (await sendToPage(tabId, command).catch(() => false)) === true
+    await send({ type: 'find', site })
+    const { email } = await createAddress(site, choice)
+    return { email, isFilled: await send({ type: 'fill', site, email }) }
   },
   async 'fill-code'({ tabId, ...offered }: Offered & { tabId: number }) {
-    await requireSite(offered.id, (await popupState(tabId)).site)
+    const { site = '' } = await popupState(tabId)
+    await requireSite(offered.id, site)
     const found = await findOffered(offered)
     if (!found) return false
-    const fill = { type: 'fill-code', code: found.code ?? '' }
+    const fill = { type: 'fill-code', site, code: found.code ?? '' } as const
     const isFilled = (await sendToPage(tabId, fill).catch(() => false)) === true
     if (isFilled) await markUsed(offered)
     return isFilled

@@ -1,5 +1,6 @@
 import { ApiError } from './api.ts'
 import { browser } from './browser.ts'
+import type { ContentCommand } from './messages.ts'
 import { readData } from './store.ts'
 import { t } from './texts.ts'
 import { patternOf, siteOf } from './urls.ts'
@@ -30,13 +31,17 @@ export function registerSites(): void {
   last = last.then(register, register)
 }
 
-/** Runs the content script in a frame where it may not run yet, and sends it a message. It rejects where we may not. */
-export async function sendToPage(tabId: number, message: object, frameId = 0): Promise<unknown> {
+/** Runs the content script in a frame where it may not run yet, and sends it a command. It rejects where we may not. */
+export async function sendToPage(
+  tabId: number,
+  command: ContentCommand,
+  frameId = 0,
+): Promise<unknown> {
   const target = { tabId, frameIds: [frameId] }
   await browser.scripting.executeScript({ target, files: [SCRIPT] }).catch(() => {
     throw new ApiError(t('error_no_access'), 'no_access')
   })
-  return browser.tabs.sendMessage(tabId, message, { frameId })
+  return browser.tabs.sendMessage(tabId, command, { frameId })
 }
 
 /** Shows the button in the open pages of sites that were just allowed. */
