@@ -13,6 +13,8 @@ const nothing = () => Promise.resolve()
 const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 let canRun = true
 let hasField = true
+/** Access to the site. */
+let isGranted = false
 /** The tab is elsewhere when the address has been created. */
 let isLeft = false
 /** What happened, in order. */
@@ -25,6 +27,7 @@ vi.stubGlobal('chrome', {
     setBadgeBackgroundColor: nothing,
   },
   permissions: {
+    contains: () => Promise.resolve(isGranted),
     remove: ({ origins }: { origins: string[] }) =>
       Promise.resolve(seen.push(`remove ${origins}`) > 0),
   },
@@ -53,6 +56,7 @@ vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
 // Another file may have loaded them with its own browser.
 vi.resetModules()
 const { fillPage, openLink, saveServer } = await import('./actions.ts')
+const { contentRequests } = await import('./requests.ts')
 afterAll(() => vi.unstubAllGlobals())
 
 beforeEach(() => {
@@ -60,6 +64,7 @@ beforeEach(() => {
   canRun = true
   hasField = true
   isLeft = false
+  isGranted = false
   response = () => Response.json(created)
   Object.assign(stored, { servers: [{ url: 'http://mail.test' } satisfies Server], addresses: [] })
 })
@@ -87,6 +92,20 @@ test('a page that was left meanwhile is told that nothing was filled in', async 
   isLeft = true
   await fillPage(TAB)
   expect(seen.at(-1)).toEqual({ type: 'note', text: 'error_no_field' })
+})
+
+test('the button of a page whose site is no longer allowed creates no address', async () => {
+  const page = { url: TAB.url, site: 'shop.test' }
+  await expect(contentRequests['new-address']({}, page)).rejects.toThrow('error_no_access')
+  expect(seen).toEqual([])
+  isGranted = true
+  expect(await contentRequests['new-address']({}, page)).toBe('a@mail.test')
+})
+
+test('no button is shown on the host of a server', async () => {
+  isGranted = true
+  const page = { url: 'http://mail.test:8080/', site: 'http://mail.test:8080' }
+  expect(await contentRequests.hello({}, page)).toEqual({ isAllowed: false, offer: null })
 })
 
 test('no address is created for a page without a field', async () => {

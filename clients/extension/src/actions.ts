@@ -10,7 +10,7 @@ import {
 import { browser, type Tab } from './browser.ts'
 import { endWatch, offerInPages, offerOf, showBadge, watchAddress } from './mail.ts'
 import type { AddressView, Offered, PopupState } from './messages.ts'
-import { sendToPage } from './sites.ts'
+import { isAllowed, sendToPage } from './sites.ts'
 import { type Address, changeData, type Data, type Found, readData, type Server } from './store.ts'
 import { t } from './texts.ts'
 import { patternOf, siteOf } from './urls.ts'
@@ -88,16 +88,10 @@ export async function popupState(tabId: number | undefined): Promise<PopupState>
   const site = siteOf(url)
   return {
     site,
-    isAllowed: url && site ? await isAllowed(data, patternOf(url)) : undefined,
+    isAllowed: url && site ? await isAllowed(url) : undefined,
     servers: serversFor(data, site),
     addresses: data.addresses.map(viewOf),
   }
-}
-
-/** Undefined for the host of a server, which is reached for its mail only. */
-async function isAllowed({ servers }: Data, pattern: string): Promise<boolean | undefined> {
-  if (servers.some(({ url }) => patternOf(url) === pattern)) return undefined
-  return browser.permissions.contains({ origins: [pattern] })
 }
 
 function viewOf(address: Address): AddressView {

@@ -3,7 +3,7 @@ import { ApiError, sentenceOf } from './api.ts'
 import { browser, type Sender } from './browser.ts'
 import { pollDue } from './mail.ts'
 import { contentRequests, pageRequests } from './requests.ts'
-import { greetPages, registerSites } from './sites.ts'
+import { registerSites, sendToAllPages, startInPages } from './sites.ts'
 import { protectStorage } from './store.ts'
 import { t } from './texts.ts'
 import { siteOf } from './urls.ts'
@@ -21,9 +21,12 @@ browser.runtime.onInstalled.addListener(() => {
 browser.runtime.onStartup.addListener(registerSites)
 browser.permissions.onAdded.addListener(({ origins = [] }) => {
   registerSites()
-  void greetPages(origins)
+  void startInPages(origins)
 })
-browser.permissions.onRemoved.addListener(registerSites)
+browser.permissions.onRemoved.addListener(() => {
+  registerSites()
+  void sendToAllPages({ type: 'hello' })
+})
 browser.storage.onChanged.addListener((changes) => {
   if ('servers' in changes) registerSites()
 })

@@ -71,13 +71,12 @@ function note(text: string): void {
 
 /** The button, while an empty e-mail field has the focus. */
 function showAtFocus(): void {
-  if (!isAllowed || offer) return
-  const input = focusedInput()
+  if (offer) return
+  const focused = isAllowed ? focusedInput() : undefined
+  const input = focused?.value === '' && isEmailInput(focused) ? focused : undefined
   if (input && shown?.anchor === input) return
   shown?.close()
-  shown = undefined
-  if (input?.value !== '' || !isEmailInput(input)) return
-  shown = showButton(input, t('fill_new'), () => void fillNew(input))
+  shown = input && showButton(input, t('fill_new'), () => void fillNew(input))
 }
 
 async function fillNew(input: HTMLInputElement): Promise<void> {
@@ -92,6 +91,7 @@ async function fillNew(input: HTMLInputElement): Promise<void> {
 
 /** Until it is used: the field for the code may come later than the code. */
 function makeOffer(next: Offer): void {
+  if (offer?.id === next.id && offer.messageId === next.messageId) return
   clearInterval(timer)
   offer = next
   shown = undefined

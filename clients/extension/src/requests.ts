@@ -16,10 +16,9 @@ import { ApiError, listDomains } from './api.ts'
 import { browser } from './browser.ts'
 import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
 import type { ContentCommand, Offered } from './messages.ts'
-import { sendToPage } from './sites.ts'
+import { isAllowed, sendToPage } from './sites.ts'
 import { readData, type Server } from './store.ts'
 import { t } from './texts.ts'
-import { patternOf } from './urls.ts'
 
 // What the other scripts ask of the background script. Tokens are in none of it: an address is named by its id.
 
@@ -36,11 +35,12 @@ export const contentRequests = {
     const latest = address?.latest
     const isRecent = latest && !latest.isUsed && latest.at > Date.now() - OFFERED_AGAIN
     return {
-      isAllowed: await browser.permissions.contains({ origins: [patternOf(url)] }),
+      isAllowed: (await isAllowed(url)) === true,
       offer: address && isRecent ? offerOf(address, latest) : null,
     }
   },
-  async 'new-address'(_request: object, { site }: { site: string }) {
+  async 'new-address'(_request: object, { url, site }: { url: string; site: string }) {
+    if (!(await isAllowed(url))) throw new ApiError(t('error_no_access'), 'no_access')
     const { servers } = await readData()
     if (servers.length === 0) await browser.runtime.openOptionsPage()
     return (await createAddress(site)).email

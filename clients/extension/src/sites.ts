@@ -13,6 +13,14 @@ export async function allowedSites(): Promise<string[]> {
   return origins.filter((origin) => !ofServers.has(origin))
 }
 
+/** Whether the button is shown there. Undefined for the host of a server, which is reached for its mail only. */
+export async function isAllowed(url: string): Promise<boolean | undefined> {
+  const pattern = patternOf(url)
+  const { servers } = await readData()
+  if (servers.some((server) => patternOf(server.url) === pattern)) return undefined
+  return browser.permissions.contains({ origins: [pattern] })
+}
+
 const SCRIPT = 'content.js'
 
 let last: Promise<unknown> = Promise.resolve()
@@ -45,12 +53,21 @@ export async function sendToPage(
 }
 
 /** Shows the button in the open pages of sites that were just allowed. */
-export async function greetPages(origins: string[]): Promise<void> {
+export async function startInPages(origins: string[]): Promise<void> {
   const sites = await allowedSites()
   for (const { id, url } of await browser.tabs.query({})) {
     const pattern = siteOf(url) && url ? patternOf(url) : ''
     if (id === undefined || !origins.includes(pattern) || !sites.includes(pattern)) continue
     await sendToPage(id, { type: 'hello' }).catch(() => undefined)
+  }
+}
+
+/** To every content script that runs. A page that we may no longer reach can still be sent a message. */
+export async function sendToAllPages(command: ContentCommand): Promise<void> {
+  for (const { id } of await browser.tabs.query({})) {
+    if (id === undefined) continue
+    // Not awaited: a tab that the browser has frozen does not respond.
+    void browser.tabs.sendMessage(id, command, { frameId: 0 }).catch(() => undefined)
   }
 }
 
