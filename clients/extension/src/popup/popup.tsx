@@ -1,4 +1,4 @@
-import { render } from 'preact'
+import { type ComponentChildren, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../ask.ts'
 import { browser } from '../browser.ts'
@@ -34,27 +34,24 @@ function Popup() {
     void attempt(load)
   }, [])
   if (!state) return line
-  if (state.servers.length === 0) return <Setup />
-  const { site, addresses } = state
+  const { site, servers, addresses } = state
   const here = addresses.filter((one) => site !== undefined && one.site === site)
   const others = addresses.filter((one) => !here.includes(one))
   const [first, ...former] = here
+  const common = { tabId: tab?.id, attempt }
   const block = (one: (typeof addresses)[number]) => (
-    <AddressBlock key={one.id} address={one} tabId={tab?.id} site={site} attempt={attempt} />
+    <AddressBlock key={one.id} address={one} site={site} {...common} />
   )
   return (
     <>
       <section id="site" aria-labelledby="site-title">
         <h1 id="site-title">{site ?? 'Mayfly'}</h1>
         {first ? block(first) : site && <p>{t('none_here')}</p>}
-        <NewAddress
-          key={site}
-          servers={state.servers}
-          isMain={!first}
-          status={line}
-          tabId={tab?.id}
-          attempt={attempt}
-        />
+        {servers.length === 0 ? (
+          <Setup status={line} />
+        ) : (
+          <NewAddress key={site} servers={servers} isMain={!first} status={line} {...common} />
+        )}
         {tab?.url && state.isAllowed !== undefined && (
           <Always key={String(state.isAllowed)} url={tab.url} isAllowed={state.isAllowed} />
         )}
@@ -78,10 +75,9 @@ function Popup() {
   )
 }
 
-function Setup() {
+function Setup({ status }: { status: ComponentChildren }) {
   return (
-    <section>
-      <h1>Mayfly</h1>
+    <>
       <p>{t('error_no_servers')}</p>
       <button
         id="setup"
@@ -91,7 +87,8 @@ function Setup() {
       >
         {t('add_server')}
       </button>
-    </section>
+      {status}
+    </>
   )
 }
 
