@@ -48,14 +48,14 @@ const created = { email: 'a@mail.test', token: 'secret', expires_at_iso: '2100-0
 let response: () => Response
 vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
   const { pathname } = new URL(url)
-  if (pathname === '/api/domains') return Promise.reject(new TypeError('away'))
+  if (/domains|delete/.test(pathname)) return Promise.reject(new TypeError('away'))
   if (pathname !== '/api/create-session') return new Promise(() => undefined)
   seen.push(`create ${body}`)
   return Promise.resolve(response())
 })
 // Another file may have loaded them with its own browser.
 vi.resetModules()
-const { fillPage, openLink, saveServer } = await import('./actions.ts')
+const { deleteAddress, fillPage, markUsed, openLink, saveServer } = await import('./actions.ts')
 const { contentRequests } = await import('./requests.ts')
 afterAll(() => vi.unstubAllGlobals())
 
@@ -191,16 +191,40 @@ const address: Address = {
 }
 
 test('the link of the message that was offered is opened', async () => {
-  stored['addresses'] = [address]
+  stored['addresses'] = [structuredClone(address)]
   await openLink({ id: 'a', messageId: 8 })
   expect(seen).toContain('open https://shop.test/confirm')
 })
 
 test('the link of a newer message is offered, not opened', async () => {
-  stored['addresses'] = [address]
+  stored['addresses'] = [structuredClone(address)]
   await openLink({ id: 'a', messageId: 7 })
   expect(seen).toEqual([
     'badge 1',
-    { type: 'offer', offer: expect.objectContaining({ id: 'a', messageId: 8 }) },
+    { type: 'offer', site: 'shop.test', offer: expect.objectContaining({ messageId: 8 }) },
   ])
+})
+
+test.each([
+  ['has expired', { ...address, expiresAt: Date.now() - 1 }],
+  ['is of a server that was removed', { ...address, server: 'http://removed.test' }],
+])('an address that %s is deleted here if its server is away', async (_, gone) => {
+  stored['addresses'] = [gone]
+  await deleteAddress('a')
+  expect(stored['addresses']).toEqual([])
+  expect(seen).toEqual(['badge ', { type: 'end-offer', id: 'a' }])
+})
+
+test('any other address stays until its server has deleted it', async () => {
+  stored['addresses'] = [address]
+  await expect(deleteAddress('a')).rejects.toThrow('error_away')
+  expect(stored['addresses']).toEqual([address])
+})
+
+test('what was used in one page is no longer offered in any', async () => {
+  stored['addresses'] = [structuredClone(address)]
+  await markUsed({ id: 'a', messageId: 7 })
+  expect(seen).toEqual([])
+  await markUsed({ id: 'a', messageId: 8 })
+  expect(seen).toEqual(['badge ', { type: 'end-offer', id: 'a' }])
 })

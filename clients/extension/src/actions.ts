@@ -5,12 +5,13 @@ import {
   createSession,
   deleteSession,
   extendSession,
+  isGone,
   sentenceOf,
 } from './api.ts'
 import { browser, type Tab } from './browser.ts'
 import { endWatch, offerInPages, offerOf, showBadge, watchAddress } from './mail.ts'
 import type { AddressView, Offered, PopupState } from './messages.ts'
-import { isAllowed, sendToPage } from './sites.ts'
+import { isAllowed, sendToAllPages, sendToPage } from './sites.ts'
 import { type Address, changeData, type Data, type Found, readData, type Server } from './store.ts'
 import { t } from './texts.ts'
 import { patternOf, siteOf } from './urls.ts'
@@ -116,15 +117,26 @@ export async function extend(id: string): Promise<void> {
   })
 }
 
-/** An address that the server no longer knows is only removed here. */
+/** Only here if the server no longer knows it. The server of an expired address, or one that was removed, may be gone for good. */
 export async function deleteAddress(id: string): Promise<void> {
-  await deleteSession(await findAddress(id)).catch((error: ApiError) => {
-    if (error.code !== 'session_expired' && error.code !== 'invalid_token') throw error
+  const address = await findAddress(id)
+  const { servers } = await readData()
+  const isExpired = !address.isPermanent && address.expiresAt <= Date.now()
+  const isLost = isExpired || !servers.some(({ url }) => url === address.server)
+  await deleteSession(address).catch((error: ApiError) => {
+    if (!isLost && !isGone(error.code)) throw error
   })
   await endWatch(id)
   await changeData((data) => {
     data.addresses = data.addresses.filter((one) => one.id !== id)
   })
+  await withdrawOffer(id)
+}
+
+/** From the badge and from all pages. */
+async function withdrawOffer(id: string): Promise<void> {
+  await showBadge('')
+  await sendToAllPages({ type: 'end-offer', id })
 }
 
 /** In the page of its server, which asks before it takes the token from the fragment. */
@@ -150,11 +162,13 @@ export async function openLink(offered: Offered): Promise<void> {
 }
 
 export async function markUsed({ id, messageId }: Offered): Promise<void> {
-  await changeData(({ addresses }) => {
+  const isLatest = await changeData(({ addresses }) => {
     const latest = addresses.find((one) => one.id === id)?.latest
-    if (latest?.id === messageId) latest.isUsed = true
+    if (latest?.id !== messageId) return false
+    latest.isUsed = true
+    return true
   })
-  await showBadge('')
+  if (isLatest) await withdrawOffer(id)
 }
 
 /** In place of `former`, if it was changed. Access that was granted for a server that is not saved is returned. */

@@ -74,6 +74,11 @@ function retryAfterMs({ headers }: Response): number {
   return (Number(headers.get('retry-after')) || 0) * 1000
 }
 
+/** The server no longer knows the address. */
+export function isGone(code: string | undefined): boolean {
+  return code === 'session_expired' || code === 'invalid_token'
+}
+
 /** Ours are sentences; others are bugs. */
 export function sentenceOf(error: unknown): string {
   return error instanceof ApiError ? error.message : t('site_server_error')

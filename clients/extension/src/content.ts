@@ -49,6 +49,7 @@ function run(command: ContentCommand): boolean {
   if ('site' in command && command.site !== site) return false
   if (command.type === 'hello') void greet()
   if (command.type === 'offer') makeOffer(command.offer)
+  if (command.type === 'end-offer' && offer?.id === command.id) endOffer()
   if (command.type === 'note') note(command.text)
   if (command.type === 'fill-code') {
     const inputs = findCodeInputs(command.code)

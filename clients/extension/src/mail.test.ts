@@ -13,10 +13,14 @@ const area = {
   set: (values: object) => Promise.resolve(void Object.assign(stored, structuredClone(values))),
 }
 const nothing = () => Promise.resolve()
+const badges: string[] = []
 vi.stubGlobal('chrome', {
   storage: { local: area, session: area },
   alarms: { create: nothing, clear: nothing },
-  action: { setBadgeText: nothing, setBadgeBackgroundColor: nothing },
+  action: {
+    setBadgeText: ({ text }: { text: string }) => Promise.resolve(void badges.push(text)),
+    setBadgeBackgroundColor: nothing,
+  },
   tabs: { query: () => Promise.resolve([]) },
   i18n: { getMessage: (name: string) => name },
 })
@@ -41,6 +45,7 @@ const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOStri
 
 beforeEach(() => {
   pending.clear()
+  badges.length = 0
   stored.watches = []
   id = crypto.randomUUID()
   const address = { id, token: id, server: 'http://mail.test', email: 'a@mail.test' }
@@ -121,4 +126,23 @@ describe('after what no server should send, the next request waits', () => {
     await respond('/api/read-mail', { message: { id: 1, code: '1234' } })
     await expect(done).rejects.toThrow('error_no_server')
   })
+})
+
+const MESSAGE = { id: 1, code: '1234', links: [], sender_email: 'a@shop.test', auth: null }
+
+test('a code is offered', async () => {
+  void watchAddress(id)
+  await respond('/api/check-mail', list(1))
+  await respond('/api/read-mail', { message: MESSAGE })
+  await vi.waitUntil(() => badges.length > 0)
+  expect(badges).toEqual(['1'])
+})
+
+test('a code of an address that was deleted meanwhile is not offered', async () => {
+  void watchAddress(id)
+  await respond('/api/check-mail', list(1))
+  stored.addresses = []
+  await respond('/api/read-mail', { message: MESSAGE })
+  await vi.waitUntil(() => (stored.watches as Watch[]).length === 0)
+  expect(badges).toEqual([])
 })

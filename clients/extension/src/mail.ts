@@ -1,6 +1,6 @@
 import { senderBadge } from '../../../src/shared/sender-display.ts'
 import type { Link, Message } from '../../js/src/api.ts'
-import { ApiError, checkMail, readMail, sentenceOf } from './api.ts'
+import { ApiError, checkMail, isGone, readMail, sentenceOf } from './api.ts'
 import { browser } from './browser.ts'
 import type { Offer } from './messages.ts'
 import { sendToPage, tabsOf } from './sites.ts'
@@ -72,21 +72,22 @@ async function poll(
   try {
     const list = await checkMail(address, wait)
     const found = await findNewest(address, list.messages)
-    await changeData(({ addresses }) => {
+    const isStored = await changeData(({ addresses }) => {
       const stored = addresses.find(({ id }) => id === address.id)
-      if (!stored) return
+      if (!stored) return false
       stored.lastId = list.messages[0]?.id ?? stored.lastId
       // Else it was extended meanwhile.
       if (stored.expiresAt === address.expiresAt) {
         stored.expiresAt = Date.parse(list.expires_at_iso)
       }
       if (found) stored.latest = found
+      return true
     })
-    if (found) await offer(found)
+    if (found && isStored) await offer(found)
     return { isNew: list.messages.length > 0, hasWaited: list.timed_out === true }
   } catch (error) {
     const { code, retryAfterMs } = error instanceof ApiError ? error : {}
-    if (code === 'session_expired' || code === 'invalid_token') {
+    if (isGone(code)) {
       await expire(address)
       return undefined
     }

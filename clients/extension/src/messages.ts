@@ -37,5 +37,6 @@ export type ContentCommand =
   | { type: 'find'; site: string; isHere?: boolean }
   | { type: 'fill'; site: string; email: string }
   | { type: 'offer'; site: string; offer: Offer }
+  | { type: 'end-offer'; id: string }
   | { type: 'fill-code'; site: string; code: string }
   | { type: 'note'; text: string }
