@@ -13,13 +13,19 @@ function shadowOf(element: FirefoxElement): ShadowRoot | null {
   return browser.dom?.openOrClosedShadowRoot(element) ?? element.shadowRoot
 }
 
-/** In the order of the document. */
-function inputsIn(root: Document | ShadowRoot): HTMLInputElement[] {
+/** In the order of the document, with those in shadow trees. */
+export function allElements(root: Document | ShadowRoot = document): Element[] {
   return [...root.querySelectorAll('*')].flatMap((element) => {
-    if (element instanceof HTMLInputElement) return isUsable(element) ? [element] : []
     const shadow = shadowOf(element)
-    return shadow ? inputsIn(shadow) : []
+    return shadow ? [element, ...allElements(shadow)] : [element]
   })
+}
+
+function usableInputs(): HTMLInputElement[] {
+  return allElements().filter(
+    (element): element is HTMLInputElement =>
+      element instanceof HTMLInputElement && isUsable(element),
+  )
 }
 
 function isUsable(input: HTMLInputElement): boolean {
@@ -58,13 +64,13 @@ export function isEmailInput(input: HTMLInputElement): boolean {
 export function findEmailInput(isHere = false): HTMLInputElement | undefined {
   const focused = focusedInput()
   if (focused && (isHere || isEmailInput(focused))) return focused
-  return inputsIn(document).find(isEmailInput)
+  return usableInputs().find(isEmailInput)
 }
 
 /** The field, and one of the same form that asks for the address again. */
 export function fillEmail(input: HTMLInputElement, email: string): void {
   const { form } = input
-  const again = inputsIn(document).filter(
+  const again = usableInputs().filter(
     (other) => other !== input && form !== null && other.form === form && other.value === '',
   )
   setValue(input, email)
@@ -74,7 +80,7 @@ export function fillEmail(input: HTMLInputElement, email: string): void {
 
 /** Where the code belongs: one field or several boxes; else an empty field that has the focus. */
 export function findCodeInputs(code: string): HTMLInputElement[] {
-  const inputs = inputsIn(document)
+  const inputs = usableInputs()
   const found = codeFields(inputs.map(factsOf)).flatMap((at) => inputs[at] ?? [])
   if (found.length > 0) return splitCode(code, found.length) ? found : found.slice(0, 1)
   const focused = focusedInput()

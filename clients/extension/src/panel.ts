@@ -1,3 +1,4 @@
+import { allElements } from './dom.ts'
 import { t } from './texts.ts'
 
 // What we show in a page: an element with a closed shadow tree in the top layer. Styles are set by script, because the page's
@@ -140,8 +141,8 @@ function openPanel(
 /** A page could cover the button, make it transparent or move it under the pointer, so that people click it without knowing. */
 function watchSight(host: HTMLElement) {
   let clearSince: number | undefined
-  // Until the observer has looked.
-  let isVisible = false
+  // Until the observer has looked; in Firefox undefined from then on.
+  let isVisible: boolean | undefined = false
   let place = ''
   const look = () => {
     const { left, top, width, height } = host.getBoundingClientRect()
@@ -149,15 +150,16 @@ function watchSight(host: HTMLElement) {
     place = `${Math.round(left)} ${Math.round(top)}`
     const root = host.getRootNode() as Document | ShadowRoot
     const isOnTop = root.elementFromPoint(left + width / 2, top + height / 2) === host
-    const isClear = isVisible && isOnTop && isAsMade(host) && !isCovered(host)
+    const isUncovered = isVisible ?? !isCovered(host)
+    const isClear = isOnTop && isAsMade(host) && isUncovered
     clearSince = isClear && place === before ? (clearSince ?? performance.now()) : undefined
   }
   const timer = setInterval(look, 100)
-  // Chromium also sees what lets clicks through, filters and transparency; Firefox leaves isVisible undefined.
+  // Chromium also sees what lets clicks through, filters and transparency.
   const options = { trackVisibility: true, delay: 100, threshold: 1 }
   const observer = new IntersectionObserver((entries) => {
     const entry = entries.at(-1) as { isVisible?: boolean } | undefined
-    isVisible = entry !== undefined && entry.isVisible !== false
+    isVisible = entry ? entry.isVisible : false
     look()
   }, options)
   observer.observe(host)
@@ -178,14 +180,11 @@ function isAsMade(host: HTMLElement): boolean {
   return host.matches(':popover-open') && host.style.cssText === styles.get(host)?.text
 }
 
-/** By what the page put into the top layer later, which may let clicks through. */
+/** By whatever else is in the top layer: its backdrop, shadow or content can be anywhere, and let clicks through. */
 function isCovered(host: HTMLElement): boolean {
-  const box = host.getBoundingClientRect()
-  return [...document.querySelectorAll(':popover-open, :modal, :fullscreen')].some((other) => {
-    if (other === host || other.contains(host)) return false
-    const { left, right, top, bottom } = other.getBoundingClientRect()
-    return left < box.right && right > box.left && top < box.bottom && bottom > box.top
-  })
+  return allElements().some(
+    (other) => other.matches(':popover-open, :modal, :fullscreen') && !other.contains(host),
+  )
 }
 
 const SETTLED_MS = 500

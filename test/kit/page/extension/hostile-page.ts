@@ -9,6 +9,7 @@ export function hostilePage(): string {
 <style>
   body { font: 16px/1.5 sans-serif; margin: 4rem }
   input { font: inherit; padding: .5rem; width: 20rem }
+  .veil::backdrop { background: white }
 </style>
 <script>${SPY}</script>
 </head>
@@ -106,7 +107,25 @@ const ATTACKS = `
   }
   const buttons = () => [...strangers].filter((one) => one.isConnected && one.getBoundingClientRect().width > 0)
 
+  /** A pixel in the top layer, which hides the button by what it draws around itself. */
+  const pixel = (css, parent = document.body) => {
+    const element = own('div', { popover: 'manual' }, { ...COVER, inset: '0 auto auto 0', width: '1px', height: '1px', border: '0', padding: '0', overflow: 'visible', ...css })
+    parent.append(element)
+    element.showPopover()
+    undo.push(() => element.remove())
+    return element
+  }
+  const WIDE_SHADOW = { 'box-shadow': '0 0 0 9999px white' }
+
   const disguises = {
+    backdrop: () => pixel({}).classList.add('veil'),
+    shadow: () => pixel(WIDE_SHADOW),
+    child: () => pixel({}).append(own('div', {}, COVER)),
+    nested() {
+      const outer = own('div', {}, {})
+      pixel(WIDE_SHADOW, outer.attachShadow({ mode: 'closed' }))
+      undo.push(() => outer.remove())
+    },
     covered() {
       const cover = own('div', { popover: 'manual', textContent: 'Click anywhere to win' }, { ...COVER, width: '100vw', height: '100vh' })
       cover.showPopover()

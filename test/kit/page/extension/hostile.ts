@@ -13,7 +13,11 @@ import {
 } from './person.ts'
 
 /** What the page does to the button as soon as it appears. */
-export const DISGUISES = ['covered', 'transparent', 'filtered', 'clipped', 'enlarged'] as const
+export const DISGUISES = [
+  ...(['covered', 'transparent', 'filtered', 'clipped', 'enlarged'] as const),
+  // By something tiny in the top layer.
+  ...(['backdrop', 'shadow', 'child', 'nested'] as const),
+]
 
 /** On a site that the person has allowed, with the field in focus and the button beside it. */
 async function openHostile({ engine, site }: Stage): Promise<Driver> {
