@@ -151,7 +151,8 @@ function watchSight(host: HTMLElement) {
     const root = host.getRootNode() as Document | ShadowRoot
     const isOnTop = root.elementFromPoint(left + width / 2, top + height / 2) === host
     const isUncovered = isVisible ?? !isCovered(host)
-    const isClear = isOnTop && isAsMade(host) && isUncovered
+    // A window of the page may lie over this one, and be closed by the first click of a double-click.
+    const isClear = document.hasFocus() && isOnTop && isAsMade(host) && isUncovered
     clearSince = isClear && place === before ? (clearSince ?? performance.now()) : undefined
   }
   const timer = setInterval(look, 100)
