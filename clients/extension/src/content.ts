@@ -35,11 +35,16 @@ function start(): void {
     respond(run(message as ContentCommand))
     return false
   })
-  if (window === top) void greet()
+  if (window !== top) return
+  // A page that is loaded in advance is not in its tab yet.
+  if ('prerendering' in document && document.prerendering) {
+    document.addEventListener('prerenderingchange', () => void greet(), { once: true })
+  } else void greet()
 }
 
 async function greet(): Promise<void> {
-  const answer = await ask('hello', {})
+  const answer = await ask('hello', {}).catch(() => undefined)
+  if (!answer) return
   isAllowed = answer.isAllowed
   if (answer.offer) makeOffer(answer.offer)
   showAtFocus()
