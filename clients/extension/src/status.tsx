@@ -15,12 +15,15 @@ export function useStatus() {
       return false
     }
   }
+  /** Of what nobody asked for: it does not replace the result of an action. */
+  const report = (error: Error) =>
+    setStatus((shown) => shown ?? { text: error.message, isError: true })
   const line = (
     <p id="status" role="status" class={status?.isError ? 'error' : ''}>
       {status?.text}
     </p>
   )
-  return { line, attempt }
+  return { line, attempt, report }
 }
 
 export type Attempt = ReturnType<typeof useStatus>['attempt']

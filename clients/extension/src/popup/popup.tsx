@@ -20,7 +20,7 @@ async function currentTab() {
 function Popup() {
   const [tab, setTab] = useState<{ id?: number; url?: string }>()
   const [state, setState] = useState<PopupState>()
-  const { line, attempt } = useStatus()
+  const { line, attempt, report } = useStatus()
   useEffect(() => {
     const load = async () => {
       const current = (await currentTab()) ?? {}
@@ -28,7 +28,7 @@ function Popup() {
       const show = () => ask('state', { tabId: current.id }).then(setState)
       browser.storage.onChanged.addListener(() => void show())
       await show()
-      await ask('refresh', { tabId: current.id })
+      void ask('refresh', { tabId: current.id }).catch(report)
       return undefined
     }
     void attempt(load)
