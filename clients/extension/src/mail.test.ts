@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Address, Data } from './store.ts'
-import type { Watch } from './watch.ts'
+import { startWatch, type Watch } from './watch.ts'
 
 // With the storage of a browser in memory, and responses in the order that the test wants.
 
@@ -24,17 +24,22 @@ vi.stubGlobal('chrome', {
   tabs: { query: () => Promise.resolve([]) },
   i18n: { getMessage: (name: string) => name },
 })
+/** Of the last request. */
+let query = new URLSearchParams()
 /** Requests that wait for their response, by path. Those of former tests are not among them. */
 const pending = new Map<string, (response: Response) => void>()
 vi.stubGlobal('fetch', (url: string, { headers }: { headers: { authorization: string } }) => {
   const { promise, resolve } = Promise.withResolvers<Response>()
-  if (headers.authorization === `Bearer ${id}`) pending.set(new URL(url).pathname, resolve)
+  const { pathname, searchParams } = new URL(url)
+  if (headers.authorization !== `Bearer ${id}`) return promise
+  pending.set(pathname, resolve)
+  query = searchParams
   return promise
 })
 // Another file may have loaded them with its own browser.
 vi.resetModules()
 const { extend } = await import('./actions.ts')
-const { refresh, watchAddress } = await import('./mail.ts')
+const { pollDue, refresh, watchAddress } = await import('./mail.ts')
 afterAll(() => vi.unstubAllGlobals())
 
 const HOUR = 3_600_000
@@ -145,4 +150,20 @@ test('a code of an address that was deleted meanwhile is not offered', async () 
   await respond('/api/read-mail', { message: MESSAGE })
   await vi.waitUntil(() => (stored.watches as Watch[]).length === 0)
   expect(badges).toEqual([])
+})
+
+test.each([
+  ['waits if it is older than two others', 2, '25'],
+  ['does not wait if it is older than three others', 3, null],
+])('a watch %s', async (_, count, wait) => {
+  const [address] = addresses()
+  expect.assert(address)
+  const others = Array.from({ length: count }, (_one, at) => `${id} ${at}`)
+  const now = Date.now()
+  const copies = others.map((other) => ({ ...address, id: other, token: other }))
+  stored.addresses = [address, ...copies]
+  stored.watches = [startWatch(id, now - 1), ...others.map((other) => startWatch(other, now))]
+  await pollDue()
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  expect(query.get('wait')).toBe(wait)
 })

@@ -52,11 +52,17 @@ async function pollWatch(address: Address, watch: Watch, wait: number): Promise<
   await pollDue()
 }
 
-/** Asks once for the mail of all addresses, for the popup, which shows it. Throws if a server is away. */
-export async function refresh(): Promise<void> {
+/** More requests at once would exceed the rate limit of a server. */
+const MOST_REFRESHED = 50
+
+/** Asks once for the mail of the newest addresses, those of a site first, for the popup, which shows it. Throws if a server is away. */
+export async function refresh(site?: string): Promise<void> {
   const { addresses } = await readData()
-  const live = addresses.filter(({ expiresAt }) => expiresAt > Date.now())
-  const outcomes = await Promise.all(live.map((address) => poll(address, 0, () => undefined)))
+  const newest = addresses
+    .filter(({ expiresAt }) => expiresAt > Date.now())
+    .toSorted((a, b) => Number(b.site === site) - Number(a.site === site))
+    .slice(0, MOST_REFRESHED)
+  const outcomes = await Promise.all(newest.map((address) => poll(address, 0, () => undefined)))
   for (const outcome of outcomes) {
     if (outcome && 'failed' in outcome) throw new ApiError(outcome.reason, 'refresh')
   }

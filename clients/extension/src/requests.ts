@@ -14,7 +14,7 @@ import {
 } from './actions.ts'
 import { ApiError, listDomains } from './api.ts'
 import { browser } from './browser.ts'
-import { offerOf, refresh, showBadge, watchAddress } from './mail.ts'
+import { offerOf, pollDue, refresh, showBadge, watchAddress } from './mail.ts'
 import type { ContentCommand, Offered } from './messages.ts'
 import { isAllowed, sendToPage } from './sites.ts'
 import { readData, type Server } from './store.ts'
@@ -68,10 +68,10 @@ export const pageRequests = {
     const here = addresses.find((one) => one.site === site && one.expiresAt > Date.now())
     await showBadge('')
     try {
-      await refresh()
+      await refresh(site)
     } finally {
-      // Who looks at it waits for mail. Not awaited: so does the request.
-      if (here) void watchAddress(here.id)
+      // Who looks at it waits for mail. Not awaited: so does the request. Both also poll what became due meanwhile.
+      void (here ? watchAddress(here.id) : pollDue())
     }
   },
   async create({
