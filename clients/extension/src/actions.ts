@@ -36,7 +36,7 @@ export async function createAddress(
     email: session.email,
     token: session.token,
     site,
-    expiresAt: Date.parse(session.expires_at_iso),
+    expiresAt: session.expiresAt,
     isPermanent: session.permanent === true,
     lastId: 0,
   }
@@ -110,10 +110,10 @@ export async function findAddress(id: string): Promise<Address> {
 
 /** Also restores an address that has expired. */
 export async function extend(id: string): Promise<void> {
-  const session = await extendSession(await findAddress(id))
+  const { expiresAt } = await extendSession(await findAddress(id))
   await changeData(({ addresses }) => {
     const address = addresses.find((one) => one.id === id)
-    if (address) address.expiresAt = Date.parse(session.expires_at_iso)
+    if (address) address.expiresAt = expiresAt
   })
 }
 

@@ -60,13 +60,25 @@ async function request<Result>(
   })
   const result: unknown = await response.json().catch(() => undefined)
   if (!isObject(result)) throw away()
-  if (response.ok && isResult(result)) return result as Result
-  if (response.ok) throw new ApiError(t('error_no_server'), 'no_server')
+  if (response.ok) {
+    const timed: object = { ...result, expiresAt: expiryOf(result, response) }
+    if (isResult(timed)) return timed as Result
+    throw new ApiError(t('error_no_server'), 'no_server')
+  }
   if (response.status >= 500) throw away()
   const { code = '', message = '' } = result as { code?: string; message?: string }
   const name = SENTENCES[code]
   const sentence = name ? t(name) : t('error_other', message)
   throw new ApiError(sentence, code, retryAfterMs(response))
+}
+
+/** What names the end of a session has it here by the clock of this device, which may be wrong. */
+type Timed<Result> = Result & { expiresAt: number }
+
+function expiryOf({ expires_at_iso }: { expires_at_iso?: string }, { headers }: Response): number {
+  const msAhead = Date.now() - Date.parse(headers.get('date') ?? '')
+  // To the minute: else each response would give another end.
+  return Date.parse(expires_at_iso ?? '') + Math.round((msAhead || 0) / 60_000) * 60_000
 }
 
 /** 0 if there is none, or a date, as some proxies send it. */
@@ -94,30 +106,32 @@ export interface Choice {
 }
 
 /** Labelled with the site, so that the page and other clients show what the address is for. */
-export function createSession(server: Server, site: string, choice: Choice): Promise<Session> {
+export function createSession(
+  server: Server,
+  site: string,
+  choice: Choice,
+): Promise<Timed<Session>> {
   const domain = choice.domain || server.domain
   const body = { prefix: choice.prefix, domain, label: site.slice(0, MAX_LABEL) }
-  return request(server.url, '/api/create-session', { key: server.key, body }, isSession)
+  const { url, key } = server
+  return request<Timed<Session>>(url, '/api/create-session', { key, body }, isSession)
 }
 
 const MAX_LABEL = 60
 
-function isSession({ email, token, expires_at_iso }: Partial<Session>): boolean {
-  return typeof email === 'string' && typeof token === 'string' && hasExpiry({ expires_at_iso })
+function isSession({ email, token, expiresAt }: Partial<Timed<Session>>): boolean {
+  return typeof email === 'string' && typeof token === 'string' && Number.isFinite(expiresAt)
 }
 
-function hasExpiry({ expires_at_iso }: { expires_at_iso?: unknown }): boolean {
-  return !Number.isNaN(Date.parse(String(expires_at_iso)))
-}
-
-export function checkMail(address: Address, wait: number): Promise<MessageList> {
+export function checkMail(address: Address, wait: number): Promise<Timed<MessageList>> {
   const query = { since_id: String(address.lastId), ...(wait > 0 && { wait: String(wait) }) }
   const { server, token } = address
-  return request<MessageList>(
+  return request<Timed<MessageList>>(
     server,
     '/api/check-mail',
     { token, query },
-    (list) => Array.isArray(list.messages) && list.messages.every(isObject) && hasExpiry(list),
+    ({ messages, expiresAt }) =>
+      Array.isArray(messages) && messages.every(isObject) && Number.isFinite(expiresAt),
   )
 }
 
@@ -137,8 +151,13 @@ function isMessage({ code, links, sender_email }: Message): boolean {
   return isCode && Array.isArray(links) && typeof sender_email === 'string'
 }
 
-export function extendSession({ server, token }: Address): Promise<Session> {
-  return request<Session>(server, '/api/extend-session', { token, body: {} }, hasExpiry)
+export function extendSession({ server, token }: Address): Promise<{ expiresAt: number }> {
+  return request<{ expiresAt: number }>(
+    server,
+    '/api/extend-session',
+    { token, body: {} },
+    ({ expiresAt }) => Number.isFinite(expiresAt),
+  )
 }
 
 export function deleteSession({ server, token }: Address): Promise<object> {

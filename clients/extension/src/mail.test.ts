@@ -167,3 +167,16 @@ test.each([
   await vi.waitUntil(() => pending.has('/api/check-mail'))
   expect(query.get('wait')).toBe(wait)
 })
+
+test.each([
+  ['two days ahead', 48],
+  ['two days behind', -48],
+])('if the clock of this device is %s, an address still has its hour', async (_, hoursAhead) => {
+  const date = new Date(Date.now() - hoursAhead * HOUR).toUTCString()
+  const done = refresh()
+  const body = { messages: [], expires_at_iso: inHours(1 - hoursAhead) }
+  await respond('/api/check-mail', body, 200, { date })
+  await done
+  const minutesLeft = ((addresses()[0]?.expiresAt ?? 0) - Date.now()) / 60_000
+  expect(Math.abs(minutesLeft - 60)).toBeLessThan(2)
+})

@@ -83,9 +83,7 @@ async function poll(
       if (!stored) return false
       stored.lastId = list.messages[0]?.id ?? stored.lastId
       // Else it was extended meanwhile.
-      if (stored.expiresAt === address.expiresAt) {
-        stored.expiresAt = Date.parse(list.expires_at_iso)
-      }
+      if (stored.expiresAt === address.expiresAt) stored.expiresAt = list.expiresAt
       if (found) stored.latest = found
       return true
     })
