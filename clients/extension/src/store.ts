@@ -27,7 +27,7 @@ export interface Address {
   server: string
   email: string
   token: string
-  /** The host name it was made for. */
+  /** As siteOf names it; empty if it was made elsewhere. */
   site: string
   expiresAt: number
   isPermanent: boolean

@@ -3,7 +3,11 @@ import { patternOf, serverUrl, siteOf } from './urls.ts'
 
 for (const [url, site] of [
   ['https://shop.test/sign-up?x=1', 'shop.test'],
-  ['http://www.shop.test:8080/', 'shop.test'],
+  ['https://www.shop.test/', 'shop.test'],
+  // Anybody in the network could answer for it.
+  ['http://www.shop.test/', 'http://shop.test'],
+  ['https://shop.test:8443/', 'shop.test:8443'],
+  ['http://localhost:3000/', 'http://localhost:3000'],
   ['https://accounts.shop.test/', 'accounts.shop.test'],
   // Not the site that it is called after.
   ['https://shop.test.evil.test/', 'shop.test.evil.test'],

@@ -1,8 +1,10 @@
-/** The host name that an address is for; undefined where there are no forms to fill, as in pages of the browser. */
+/** What an address is for: host and port, and the scheme unless it is https. Undefined in pages without forms, as those of the browser. */
 export function siteOf(url: string | undefined): string | undefined {
   if (!url || !URL.canParse(url)) return undefined
-  const { protocol, hostname } = new URL(url)
-  return /^https?:$/.test(protocol) ? hostname.replace(/^www\./, '') : undefined
+  const { protocol, host } = new URL(url)
+  const site = host.replace(/^www\./, '')
+  if (protocol === 'http:') return `http://${site}`
+  return protocol === 'https:' ? site : undefined
 }
 
 /** The pattern that asks for access to a page or a server. Firefox knows no ports in patterns. */
