@@ -79,6 +79,12 @@ test('an address is created for the site and filled in; the page gets no token',
   expect(JSON.stringify(stored)).toContain('secret')
 })
 
+test('the label of a long host name has the end of it, which tells whose it is', async () => {
+  await fillPage({ id: 1, url: `https://accounts.shop.test.${'a'.repeat(60)}.evil.test/` })
+  expect(stored['addresses']).toHaveLength(1)
+  expect(seen[1]).toMatch(/"label":"a+\.evil\.test"/)
+})
+
 test('a field in a frame is filled for the site of the frame', async () => {
   await fillPage(TAB, { frameId: 3, frameUrl: 'https://forms.test/embed' })
   expect(seen).toEqual([

@@ -112,11 +112,12 @@ export function createSession(
   choice: Choice,
 ): Promise<Timed<Session>> {
   const domain = choice.domain || server.domain
-  const body = { prefix: choice.prefix, domain, label: site.slice(0, MAX_LABEL) }
+  const body = { prefix: choice.prefix, domain, label: site.slice(-MAX_LABEL) }
   const { url, key } = server
   return request<Timed<Session>>(url, '/api/create-session', { key, body }, isSession)
 }
 
+/** Its end: the start of a host name can be anything. */
 const MAX_LABEL = 60
 
 function isSession({ email, token, expiresAt }: Partial<Timed<Session>>): boolean {
