@@ -30,5 +30,4 @@ export const SHARED_TEXTS = [
   'site_copied',
   'site_copy',
   'site_delete',
-  'site_server_error',
 ] as const

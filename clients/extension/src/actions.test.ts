@@ -7,12 +7,16 @@ const stored: Record<string, unknown> = {}
 const area = {
   get: (names: string[]) =>
     Promise.resolve(Object.fromEntries(names.map((name) => [name, stored[name] ?? []]))),
-  set: (values: object) => Promise.resolve(void Object.assign(stored, values)),
+  set: (values: object) => {
+    if (isFull && 'addresses' in values) return Promise.reject(new Error('QUOTA_BYTES exceeded'))
+    return Promise.resolve(void Object.assign(stored, values))
+  },
 }
 const nothing = () => Promise.resolve()
 const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 let canRun = true
 let hasField = true
+let isFull = false
 /** Access to the site. */
 let isGranted = false
 /** The tab is elsewhere when the address has been created. */
@@ -48,6 +52,7 @@ const created = { email: 'a@mail.test', token: 'secret', expires_at_iso: '2100-0
 let response: () => Response
 vi.stubGlobal('fetch', (url: string, { body }: { body?: string }) => {
   const { pathname } = new URL(url)
+  if (/delete/.test(pathname)) seen.push('delete')
   if (/domains|delete/.test(pathname)) return Promise.reject(new TypeError('away'))
   if (pathname !== '/api/create-session') return new Promise(() => undefined)
   seen.push(`create ${body}`)
@@ -63,6 +68,7 @@ beforeEach(() => {
   seen.length = 0
   canRun = true
   hasField = true
+  isFull = false
   isLeft = false
   isGranted = false
   response = () => Response.json(created)
@@ -129,9 +135,13 @@ for (const [status, code, text] of [
   [400, 'unknown_domain', 'error_domain'],
   [409, 'address_taken', 'error_taken'],
   [429, 'rate_limited', 'error_busy'],
-  [503, 'overloaded', 'error_away'],
+  [429, 'daily_limit', 'error_plan'],
+  [503, 'overloaded', 'error_busy'],
+  [500, 'internal', 'error_away'],
+  [400, 'constructor', 'error_other'],
+  [400, { toString: 'no text' }, 'error_internal'],
 ] as const) {
-  test(`${status} ${code} is said in the page, which keeps what was typed`, async () => {
+  test(`${status} ${JSON.stringify(code)} is said in the page, which keeps what was typed`, async () => {
     response = () => Response.json({ status: 'error', code, message: '' }, { status })
     await fillPage(TAB)
     expect(seen.at(-1)).toEqual({ type: 'note', text })
@@ -148,6 +158,12 @@ test.each([{}, { ...created, token: undefined }, { ...created, expires_at_iso: '
     expect(stored['addresses']).toEqual([])
   },
 )
+
+test('an address that cannot be stored is deleted again, and nothing of the browser is shown', async () => {
+  isFull = true
+  await fillPage(TAB)
+  expect(seen.slice(2)).toEqual(['delete', { type: 'note', text: 'error_internal' }])
+})
 
 test('where no script may run, a badge says so', async () => {
   canRun = false
@@ -218,7 +234,7 @@ test.each([
   stored['addresses'] = [gone]
   await deleteAddress('a')
   expect(stored['addresses']).toEqual([])
-  expect(seen).toEqual(['badge ', { type: 'end-offer', id: 'a' }])
+  expect(seen).toEqual(['delete', 'badge ', { type: 'end-offer', id: 'a' }])
 })
 
 test('any other address stays until its server has deleted it', async () => {

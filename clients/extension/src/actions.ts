@@ -43,6 +43,10 @@ export async function createAddress(
   await changeData((stored) => {
     const kept = stored.addresses.filter((one) => one.expiresAt > Date.now() - KEPT_EXPIRED)
     stored.addresses = [address, ...kept]
+  }).catch(async (error: unknown) => {
+    // The storage is full: nobody would ever have the token.
+    await deleteSession(address).catch(() => undefined)
+    throw error
   })
   // Not awaited: it waits for mail.
   void watchAddress(address.id)
@@ -115,6 +119,8 @@ export async function extend(id: string): Promise<void> {
     const address = addresses.find((one) => one.id === id)
     if (address) address.expiresAt = expiresAt
   })
+  // Not awaited: it waits for mail.
+  void watchAddress(id)
 }
 
 /** Only here if the server no longer knows it. The server of an expired address, or one that was removed, may be gone for good. */

@@ -18,6 +18,7 @@ const SENTENCES: Partial<Record<string, TextName>> = {
   invalid_key: 'error_key',
   quota_exhausted: 'error_plan',
   plan_expired: 'error_plan',
+  daily_limit: 'error_plan',
   unknown_domain: 'error_domain',
   address_taken: 'error_taken',
   invalid_prefix: 'error_name',
@@ -25,6 +26,9 @@ const SENTENCES: Partial<Record<string, TextName>> = {
   session_expired: 'error_expired',
   invalid_token: 'error_expired',
   rate_limited: 'error_busy',
+  overloaded: 'error_busy',
+  shutting_down: 'error_busy',
+  gmail_unavailable: 'error_busy',
 }
 
 interface Options {
@@ -65,12 +69,14 @@ async function request<Result>(
     if (isResult(timed)) return timed as Result
     throw new ApiError(t('error_no_server'), 'no_server')
   }
-  if (response.status >= 500) throw away()
-  const { code = '', message = '' } = result as { code?: string; message?: string }
-  const name = SENTENCES[code]
-  const sentence = name ? t(name) : t('error_other', message)
-  throw new ApiError(sentence, code, retryAfterMs(response))
+  const { code, message } = result as { code?: unknown; message?: unknown }
+  const name = Object.hasOwn(SENTENCES, String(code)) ? SENTENCES[String(code)] : undefined
+  if (!name && response.status >= 500) throw away()
+  const sentence = name ? t(name) : t('error_other', String(message ?? '').slice(0, MAX_MESSAGE))
+  throw new ApiError(sentence, String(code), retryAfterMs(response))
 }
+
+const MAX_MESSAGE = 200
 
 /** What names the end of a session has it here by the clock of this device, which may be wrong. */
 type Timed<Result> = Result & { expiresAt: number }
@@ -93,7 +99,7 @@ export function isGone(code: string | undefined): boolean {
 
 /** Ours are sentences; others are bugs. */
 export function sentenceOf(error: unknown): string {
-  return error instanceof ApiError ? error.message : t('site_server_error')
+  return error instanceof ApiError ? error.message : t('error_internal')
 }
 
 function isObject(value: unknown): value is object {

@@ -10,7 +10,7 @@ export async function ask<Type extends keyof Requests>(
   request: Parameters<Requests[Type]>[0],
 ): Promise<Awaited<ReturnType<Requests[Type]>>> {
   const answer = await browser.runtime.sendMessage({ ...request, type })
-  const { value, error } = (answer ?? { error: t('site_server_error') }) as {
+  const { value, error } = (answer ?? { error: t('error_internal') }) as {
     value: Awaited<ReturnType<Requests[Type]>>
     error?: string
   }

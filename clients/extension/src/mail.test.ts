@@ -97,7 +97,7 @@ test.each([
 
 test('a server that is away is said in a sentence', async () => {
   const done = refresh()
-  await respond('/api/check-mail', { status: 'error', code: 'overloaded' }, 503)
+  await respond('/api/check-mail', { status: 'error', code: 'internal' }, 500)
   await expect(done).rejects.toThrow('error_away')
 })
 
@@ -134,6 +134,13 @@ describe('after what no server should send, the next request waits', () => {
 })
 
 const MESSAGE = { id: 1, code: '1234', links: [], sender_email: 'a@shop.test', auth: null }
+
+test('mail of an address that was restored is waited for', async () => {
+  void extend(id)
+  await respond('/api/extend-session', { expires_at_iso: inHours(24) })
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  expect(query.get('wait')).toBe('25')
+})
 
 test('a code is offered', async () => {
   void watchAddress(id)
