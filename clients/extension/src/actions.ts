@@ -100,8 +100,8 @@ export async function popupState(tabId: number | undefined): Promise<PopupState>
 }
 
 function viewOf(address: Address): AddressView {
-  const { id, email, site, expiresAt, isPermanent, latest } = address
-  const view = { id, email, site, expiresAt, isPermanent }
+  const { id, email, site, expiresAt, isPermanent, isUnknown = false, latest } = address
+  const view = { id, email, site, expiresAt, isPermanent, isUnknown }
   return latest ? { ...view, offer: offerOf(address, latest) } : view
 }
 

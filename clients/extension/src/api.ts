@@ -24,7 +24,7 @@ const SENTENCES: Partial<Record<string, TextName>> = {
   invalid_prefix: 'error_name',
   reserved_prefix: 'address_name_reserved',
   session_expired: 'error_expired',
-  invalid_token: 'error_expired',
+  invalid_token: 'error_unknown',
   rate_limited: 'error_busy',
   overloaded: 'error_busy',
   shutting_down: 'error_busy',

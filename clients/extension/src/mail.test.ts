@@ -71,11 +71,16 @@ async function respond(
 
 const EXPIRED = { status: 'error', code: 'session_expired', message: '' }
 
-test('an address that the server calls expired is over', async () => {
+test.each([
+  ['session_expired', false],
+  // Nothing can restore it.
+  ['invalid_token', true],
+])('an address with the response %s is over', async (code, isUnknown) => {
   const done = refresh()
-  await respond('/api/check-mail', EXPIRED, 401)
+  await respond('/api/check-mail', { ...EXPIRED, code }, 401)
   await done
   expect(addresses()[0]?.expiresAt).toBeLessThanOrEqual(Date.now())
+  expect(addresses()[0]?.isUnknown).toBe(isUnknown)
 })
 
 test.each([

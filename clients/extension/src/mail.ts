@@ -92,7 +92,7 @@ async function poll(
   } catch (error) {
     const { code, retryAfterMs } = error instanceof ApiError ? error : {}
     if (isGone(code)) {
-      await expire(address)
+      await expire(address, code === 'invalid_token')
       return undefined
     }
     return { failed: true, retryAfterMs, reason: sentenceOf(error) }
@@ -155,11 +155,12 @@ export async function showBadge(text: string): Promise<void> {
 }
 
 /** Unless it was restored while the server was asked. */
-async function expire({ id, expiresAt }: Address): Promise<void> {
+async function expire({ id, expiresAt }: Address, isUnknown: boolean): Promise<void> {
   const isOver = await changeData(({ addresses }) => {
     const address = addresses.find((one) => one.id === id)
     if (address?.expiresAt !== expiresAt) return false
     address.expiresAt = Math.min(expiresAt, Date.now())
+    address.isUnknown = isUnknown
     return true
   })
   if (isOver) await endWatch(id)

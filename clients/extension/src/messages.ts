@@ -19,6 +19,7 @@ export interface AddressView {
   site: string
   expiresAt: number
   isPermanent: boolean
+  isUnknown: boolean
   offer?: Offer
 }
 

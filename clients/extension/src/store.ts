@@ -31,6 +31,8 @@ export interface Address {
   site: string
   expiresAt: number
   isPermanent: boolean
+  /** It was deleted elsewhere, or has another token now: it cannot be restored here. */
+  isUnknown?: boolean
   lastId: number
   latest?: Found
 }

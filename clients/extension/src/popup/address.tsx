@@ -13,9 +13,9 @@ interface Props {
 
 /** An address with what arrived there and what can be done with it. */
 export function AddressBlock({ address, tabId, site, attempt }: Props) {
-  const { id, email, offer } = address
+  const { id, email, isPermanent, isUnknown, offer } = address
   const at = email.lastIndexOf('@')
-  const isExpired = !address.isPermanent && address.expiresAt <= Date.now()
+  const isExpired = isUnknown || (!isPermanent && address.expiresAt <= Date.now())
   const act = (type: 'extend' | 'delete' | 'open') =>
     attempt(async () => {
       await ask(type, { id })
@@ -40,7 +40,7 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
           .filter(Boolean)
           .join(' – ')}
       </p>
-      {isExpired && <p class="error">{t('error_expired')}</p>}
+      {isExpired && <p class="error">{t(isUnknown ? 'error_unknown' : 'error_expired')}</p>}
       {offer && !isExpired && (
         <Found
           offer={offer}
@@ -50,7 +50,7 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
         />
       )}
       <p class="row">
-        {!address.isPermanent && (
+        {!isPermanent && !isUnknown && (
           <Button action="extend" label={email} kind="quiet" run={() => act('extend')}>
             {t(isExpired ? 'address_restore' : 'address_extend')}
           </Button>
@@ -175,7 +175,9 @@ function copy(text: string, attempt: Attempt, used?: Offered): Promise<boolean> 
   })
 }
 
-function timeLeft({ isPermanent, expiresAt }: AddressView, isExpired: boolean): string {
+function timeLeft(address: AddressView, isExpired: boolean): string {
+  const { isPermanent, isUnknown, expiresAt } = address
+  if (isUnknown) return ''
   if (isPermanent) return t('address_permanent')
   if (isExpired) return t('address_state_expired')
   return t('address_left', formatDuration(expiresAt - Date.now()))
