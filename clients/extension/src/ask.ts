@@ -9,7 +9,7 @@ export async function ask<Type extends keyof Requests>(
   type: Type,
   request: Parameters<Requests[Type]>[0],
 ): Promise<Awaited<ReturnType<Requests[Type]>>> {
-  const answer = await browser.runtime.sendMessage({ ...request, type })
+  const answer = await browser.runtime.sendMessage({ ...request, type }).catch(() => undefined)
   const { value, error } = (answer ?? { error: t('error_internal') }) as {
     value: Awaited<ReturnType<Requests[Type]>>
     error?: string

@@ -9,7 +9,7 @@ import {
   isEmailInput,
 } from './dom.ts'
 import type { ContentCommand, Offer, Offered } from './messages.ts'
-import { type Action, closePanel, type Panel, showBox, showButton } from './panel.ts'
+import { type Action, type Panel, showBox, showButton } from './panel.ts'
 import { senderText, t } from './texts.ts'
 import { siteOf } from './urls.ts'
 
@@ -21,7 +21,10 @@ const site = siteOf(location.href) ?? siteOf(window.origin)
 let field: HTMLInputElement | undefined
 let isAllowed = false
 let offer: Offer | undefined
+/** The button, or the box of the offer. */
 let shown: Panel | undefined
+/** Until it is closed, the offer is not shown again; a newer one is. */
+let note: Panel | undefined
 let timer: ReturnType<typeof setInterval> | undefined
 
 const FOLLOW_MS = 500
@@ -31,6 +34,8 @@ function start(): void {
   document.addEventListener('focusin', showAtFocus)
   // The next element has the focus only later, if any.
   document.addEventListener('focusout', () => setTimeout(showAtFocus))
+  // The button must not cover what is typed.
+  document.addEventListener('input', showAtFocus)
   browser.runtime.onMessage.addListener((message, _sender, respond) => {
     respond(run(message as ContentCommand))
     return false
@@ -55,7 +60,7 @@ function run(command: ContentCommand): boolean {
   if (command.type === 'hello') void greet()
   if (command.type === 'offer') makeOffer(command.offer)
   if (command.type === 'end-offer' && offer?.id === command.id) endOffer()
-  if (command.type === 'note') note(command.text)
+  if (command.type === 'note') showNote(command.text)
   if (command.type === 'fill-code') {
     const inputs = findCodeInputs(command.code)
     if (inputs.length > 0) fillCode(inputs, command.code)
@@ -71,8 +76,8 @@ function run(command: ContentCommand): boolean {
   return input !== undefined
 }
 
-function note(text: string): void {
-  showBox('note', focusedInput(), [text], [])
+function showNote(text: string): void {
+  note = showBox('note', focusedInput(), [text], [])
 }
 
 /** The button, while an empty e-mail field has the focus. */
@@ -80,29 +85,31 @@ function showAtFocus(): void {
   if (offer) return
   const focused = isAllowed ? focusedInput() : undefined
   const input = focused?.value === '' && isEmailInput(focused) ? focused : undefined
-  if (input && shown?.anchor === input) return
+  if (input && shown?.anchor === input && shown.isOpen()) return
   shown?.close()
   shown = input && showButton(input, t('fill_new'), () => void fillNew(input))
 }
 
 async function fillNew(input: HTMLInputElement): Promise<void> {
-  closePanel()
-  shown = undefined
+  shown?.close()
   try {
     fillEmail(input, await ask('new-address', {}))
   } catch (error) {
-    note((error as Error).message)
+    showNote((error as Error).message)
   }
 }
 
 /** Until it is used: the field for the code may come later than the code. */
 function makeOffer(next: Offer): void {
   if (offer?.id === next.id && offer.messageId === next.messageId) return
-  clearInterval(timer)
+  endOffer()
+  note?.close()
   offer = next
-  shown = undefined
   const end = Date.now() + OFFERED_MS
-  const follow = () => (Date.now() < end ? showOffer() : endOffer())
+  const follow = () => {
+    if (Date.now() >= end) endOffer()
+    else if (!document.hidden) showOffer()
+  }
   timer = setInterval(follow, FOLLOW_MS)
   follow()
 }
@@ -110,18 +117,18 @@ function makeOffer(next: Offer): void {
 function endOffer(): void {
   clearInterval(timer)
   offer = undefined
-  shown = undefined
-  closePanel()
+  shown?.close()
 }
 
 function showOffer(): void {
   if (!offer) return
   const { id, messageId, code, link, sender, badge } = offer
   const inputs = code === null ? [] : findCodeInputs(code)
-  if (shown && shown.anchor === inputs[0]) return
+  const isShown = shown?.isOpen() && shown.anchor === inputs[0]
+  if (isShown || note?.isOpen()) return
   const end = (request: 'used' | 'open-link') => {
     endOffer()
-    void ask(request, { id, messageId })
+    ask(request, { id, messageId }).catch((error: Error) => showNote(error.message))
   }
   const fill = () => {
     if (code !== null) fillCode(inputs, code)
@@ -150,11 +157,11 @@ async function copy(code: string, offered: Offered): Promise<void> {
   try {
     await navigator.clipboard.writeText(code)
     endOffer()
-    note(t('site_copied'))
-    void ask('used', offered)
+    showNote(t('site_copied'))
+    ask('used', offered).catch(() => undefined)
   } catch {
     // Pages without TLS have no clipboard; the code is there to read.
-    note(t('inbox_code_marked', code))
+    showNote(t('inbox_code_marked', code))
   }
 }
 

@@ -17,6 +17,8 @@ const BOX = `${FONT} box-sizing: border-box; width: 280px; max-width: calc(100vw
 
 export interface Panel {
   readonly anchor: HTMLElement | undefined
+  /** False once it has closed itself, was replaced, or was removed by the page. */
+  isOpen(): boolean
   close(): void
 }
 
@@ -28,10 +30,6 @@ export interface Action {
 }
 
 let open: Panel | undefined
-
-export function closePanel(): void {
-  open?.close()
-}
 
 /** The small button inside an e-mail field. */
 export function showButton(anchor: HTMLElement, label: string, run: () => void): Panel {
@@ -114,9 +112,10 @@ function openPanel(
   const timer = setInterval(follow, 100)
   addEventListener('scroll', follow, { capture: true, passive: true })
   const sight = watchSight(host)
-  const panel = {
+  const panel: Panel & { place(): void } = {
     anchor,
     place: follow,
+    isOpen: () => open === panel && host.isConnected,
     close() {
       clearInterval(timer)
       removeEventListener('scroll', follow, { capture: true })
