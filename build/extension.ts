@@ -105,7 +105,7 @@ function messages(language: Language): Record<string, BrowserMessage> {
     language: { message: language },
     direction: { message: textDirection(language) },
     ...Object.fromEntries(
-      english.map(([name, model]) => [name, browserMessage(texts[name] ?? model, model)]),
+      english.map(([name, model]) => [name, browserMessage(texts[name] ?? '', model)]),
     ),
   }
 }
