@@ -19,11 +19,11 @@ const UNITS = [
   ['minute', 60_000],
 ] as const
 
-/** In the largest unit, rounded. */
+/** In the largest unit, rounded; at least a minute. */
 export function formatDuration(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? ['minute', 60_000]
   const format = new Intl.NumberFormat(t('language'), { style: 'unit', unit, unitDisplay: 'long' })
-  return format.format(Math.round(ms / size))
+  return format.format(Math.max(1, Math.round(ms / size)))
 }
 
 /** The domain of the sender, and whether it is proven. */
