@@ -25,7 +25,7 @@ export function manifest(browser: Browser, version: string): object {
     // Without Firefox's upgrade-insecure-requests: a server in the own network may have no certificate.
     content_security_policy: {
       extension_pages:
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src http: https:",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src http: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     },
     ...PARTS[browser],
   }

@@ -78,6 +78,10 @@ describe.each(['chromium', 'firefox'])('for %s', (browser) => {
     }
     expect(policy).toMatch(/^default-src 'none'; script-src 'self';/)
     expect(policy).not.toContain('unsafe')
+    // What default-src does not cover.
+    for (const name of ['base-uri', 'form-action', 'frame-ancestors']) {
+      expect(policy).toContain(`${name} 'none'`)
+    }
   })
 
   test('nothing is inserted as HTML, and no code is made of text', () => {
