@@ -74,7 +74,7 @@ export async function attack(stage: Stage): Promise<void> {
   const { length } = await addressesOf(stage)
   const tab = await openHostile(stage)
   await tab.evaluate(`void hostile.speak(${JSON.stringify(new URL(engine.fileUrl('')).host)})`)
-  const files = ['popup.html', 'content.js', 'icon-192.png', 'manifest.json']
+  const files = ['popup.html', 'content.js', 'icon-128.png', 'manifest.json']
   const urls = files.map((file) => engine.fileUrl(file))
   expect(await tab.evaluate(`hostile.reach(${JSON.stringify(urls)})`)).toStrictEqual([])
   await tab.click(EMAIL)
