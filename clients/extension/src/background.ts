@@ -11,14 +11,8 @@ import { siteOf } from './urls.ts'
 // Listeners are registered at once: an event starts this script when it was stopped.
 
 protectStorage()
-browser.runtime.onInstalled.addListener(() => {
-  void browser.contextMenus.removeAll().then(() => {
-    const item = { id: 'fill-address', title: t('fill_new'), contexts: ['editable'] }
-    browser.contextMenus.create(item)
-  })
-  registerSites()
-})
-browser.runtime.onStartup.addListener(registerSites)
+browser.runtime.onInstalled.addListener(register)
+browser.runtime.onStartup.addListener(register)
 browser.permissions.onAdded.addListener(({ origins = [] }) => {
   registerSites()
   void startInPages(origins)
@@ -44,6 +38,15 @@ browser.runtime.onMessage.addListener((message, sender, respond) => {
   )
   return true
 })
+
+/** At each start, too: the browser may have another language now. */
+function register(): void {
+  void browser.contextMenus.removeAll().then(() => {
+    const item = { id: 'fill-address', title: t('fill_new'), contexts: ['editable'] }
+    browser.contextMenus.create(item)
+  })
+  registerSites()
+}
 
 async function answer(message: { type: string }, sender: Sender): Promise<unknown> {
   const { url = '', frameId } = sender
