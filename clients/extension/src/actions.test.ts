@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import type { Address, Server } from './store.ts'
 
-// The context menu and the shortcut, with a page and a server that answer as the test wants.
+// The context menu and the shortcut, with a page and a server that respond as the test wants.
 
 const stored: Record<string, unknown> = {}
 const area = {
@@ -117,7 +117,7 @@ test('the button of a page whose site is no longer allowed creates no address', 
 test('no button is shown on the host of a server', async () => {
   isGranted = true
   const page = { url: 'http://mail.test:8080/', site: 'http://mail.test:8080' }
-  expect(await contentRequests.hello({}, page)).toEqual({ isAllowed: false, offer: null })
+  expect(await contentRequests['page-state']({}, page)).toEqual({ isAllowed: false, offer: null })
 })
 
 test('no address is created for a page without a field', async () => {

@@ -3,7 +3,7 @@ import type { Address, Server } from './store.ts'
 import { type TextName, t } from './texts.ts'
 import { LONG_POLL_SECONDS } from './watch.ts'
 
-/** The server refused, or there was no answer. Its message is the sentence to show. */
+/** The server refused, or did not respond. Its message is the sentence to show. */
 export class ApiError extends Error {
   readonly code: string
   readonly retryAfterMs: number | undefined

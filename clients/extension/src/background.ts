@@ -19,7 +19,7 @@ browser.permissions.onAdded.addListener(({ origins = [] }) => {
 })
 browser.permissions.onRemoved.addListener(() => {
   registerSites()
-  void sendToAllPages({ type: 'hello' })
+  void sendToAllPages({ type: 'reload-state' })
 })
 browser.storage.onChanged.addListener((changes) => {
   if ('servers' in changes) registerSites()
@@ -32,7 +32,7 @@ browser.commands.onCommand.addListener((_command, tab) => {
   if (tab) void fillPage(tab)
 })
 browser.runtime.onMessage.addListener((message, sender, respond) => {
-  answer(message as { type: string }, sender).then(
+  handleRequest(message as { type: string }, sender).then(
     (value) => respond({ value }),
     (error) => respond({ error: sentenceOf(error) }),
   )
@@ -48,7 +48,7 @@ function register(): void {
   registerSites()
 }
 
-async function answer(message: { type: string }, sender: Sender): Promise<unknown> {
+async function handleRequest(message: { type: string }, sender: Sender): Promise<unknown> {
   const { url = '', frameId } = sender
   if (url.startsWith(browser.runtime.getURL(''))) {
     return pageRequests[message.type as keyof typeof pageRequests](message as never)

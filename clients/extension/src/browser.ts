@@ -68,7 +68,7 @@ interface WebExtension {
     onInstalled: Event<() => void>
     onStartup: Event<() => void>
     onMessage: Event<
-      (message: unknown, sender: Sender, respond: (answer: unknown) => void) => boolean
+      (message: unknown, sender: Sender, respond: (response: unknown) => void) => boolean
     >
   }
   scripting: {

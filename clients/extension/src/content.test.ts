@@ -83,7 +83,7 @@ function run(command: ContentCommand): boolean | undefined {
 test('a prerendered page asks for nothing until it is shown', () => {
   expect(requests).toEqual([])
   page.dispatchEvent(new Event('prerenderingchange'))
-  expect(requests).toEqual(['hello'])
+  expect(requests).toEqual(['page-state'])
 })
 
 const FILL = { type: 'fill', site: 'shop.test', email: 'a@mail.test' } as const

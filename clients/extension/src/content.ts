@@ -1,4 +1,3 @@
-import { ask } from './ask.ts'
 import { browser } from './browser.ts'
 import {
   fillCode,
@@ -10,6 +9,7 @@ import {
 } from './dom.ts'
 import type { ContentCommand, Offer, Offered } from './messages.ts'
 import { type Action, type Panel, showBox, showButton } from './panel.ts'
+import { sendRequest } from './send-request.ts'
 import { senderText, t } from './texts.ts'
 import { siteOf } from './urls.ts'
 
@@ -43,21 +43,21 @@ function start(): void {
   if (window !== top) return
   // A page that is loaded in advance is not in its tab yet.
   if ('prerendering' in document && document.prerendering) {
-    document.addEventListener('prerenderingchange', () => void greet(), { once: true })
-  } else void greet()
+    document.addEventListener('prerenderingchange', () => void loadState(), { once: true })
+  } else void loadState()
 }
 
-async function greet(): Promise<void> {
-  const answer = await ask('hello', {}).catch(() => undefined)
-  if (!answer) return
-  isAllowed = answer.isAllowed
-  if (answer.offer) makeOffer(answer.offer)
+async function loadState(): Promise<void> {
+  const state = await sendRequest('page-state', {}).catch(() => undefined)
+  if (!state) return
+  isAllowed = state.isAllowed
+  if (state.offer) makeOffer(state.offer)
   showAtFocus()
 }
 
 function run(command: ContentCommand): boolean {
   if ('site' in command && command.site !== site) return false
-  if (command.type === 'hello') void greet()
+  if (command.type === 'reload-state') void loadState()
   if (command.type === 'offer') makeOffer(command.offer)
   if (command.type === 'end-offer' && offer?.id === command.id) endOffer()
   if (command.type === 'note') showNote(command.text)
@@ -93,7 +93,7 @@ function showAtFocus(): void {
 async function fillNew(input: HTMLInputElement): Promise<void> {
   shown?.close()
   try {
-    fillEmail(input, await ask('new-address', {}))
+    fillEmail(input, await sendRequest('new-address', {}))
   } catch (error) {
     showNote((error as Error).message)
   }
@@ -128,7 +128,7 @@ function showOffer(): void {
   if (isShown || note?.isOpen()) return
   const end = (request: 'used' | 'open-link') => {
     endOffer()
-    ask(request, { id, messageId }).catch((error: Error) => showNote(error.message))
+    sendRequest(request, { id, messageId }).catch((error: Error) => showNote(error.message))
   }
   const fill = () => {
     if (code !== null) fillCode(inputs, code)
@@ -158,7 +158,7 @@ async function copy(code: string, offered: Offered): Promise<void> {
     await navigator.clipboard.writeText(code)
     endOffer()
     showNote(t('site_copied'))
-    ask('used', offered).catch(() => undefined)
+    sendRequest('used', offered).catch(() => undefined)
   } catch {
     // Pages without TLS have no clipboard; the code is there to read.
     showNote(t('inbox_code_marked', code))

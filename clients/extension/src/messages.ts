@@ -34,7 +34,7 @@ export interface PopupState {
 
 /** What the background script tells a content script. A command with a site is for its pages only: the tab may be elsewhere by then. */
 export type ContentCommand =
-  | { type: 'hello' }
+  | { type: 'reload-state' }
   | { type: 'find'; site: string; isHere?: boolean }
   | { type: 'fill'; site: string; email: string }
   | { type: 'offer'; site: string; offer: Offer }

@@ -111,7 +111,7 @@ function openPanel(
   }
   const timer = setInterval(follow, 100)
   addEventListener('scroll', follow, { capture: true, passive: true })
-  const sight = watchSight(host)
+  const visibility = watchVisibility(host)
   const panel: Panel & { place(): void } = {
     anchor,
     place: follow,
@@ -119,7 +119,7 @@ function openPanel(
     close() {
       clearInterval(timer)
       removeEventListener('scroll', follow, { capture: true })
-      sight.stop()
+      visibility.stop()
       host.remove()
       if (open === panel) open = undefined
     },
@@ -131,14 +131,14 @@ function openPanel(
     // The field keeps the focus.
     button.addEventListener('mousedown', (event) => event.preventDefault())
     button.addEventListener('click', (event) => {
-      if (event.isTrusted && sight.isSettled()) run()
+      if (event.isTrusted && visibility.isSettled()) run()
     })
   }
   return { shadow, panel, guard }
 }
 
 /** A page could cover the button, make it transparent or move it under the pointer, so that people click it without knowing. */
-function watchSight(host: HTMLElement) {
+function watchVisibility(host: HTMLElement) {
   let clearSince: number | undefined
   // Until the observer has looked; in Firefox undefined from then on.
   let isVisible: boolean | undefined = false

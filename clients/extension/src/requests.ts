@@ -29,7 +29,7 @@ const OFFERED_AGAIN = 10 * 60_000
 
 /** Requests of a content script, with the page it runs in. */
 export const contentRequests = {
-  async hello(_request: object, { url, site }: { url: string; site: string }) {
+  async 'page-state'(_request: object, { url, site }: { url: string; site: string }) {
     const { addresses } = await readData()
     const address = addresses.find((one) => one.site === site)
     const latest = address?.latest

@@ -1,7 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../ask.ts'
 import { browser } from '../browser.ts'
+import { sendRequest } from '../send-request.ts'
 import { allowedSites } from '../sites.ts'
 import { setLanguage, useStatus } from '../status.tsx'
 import type { Server } from '../store.ts'
@@ -18,7 +18,7 @@ function Options() {
   const [typed, setTyped] = useState(EMPTY)
   const { line, attempt } = useStatus()
   const load = async () => {
-    setServers(await ask('servers', {}))
+    setServers(await sendRequest('servers', {}))
     setSites(await allowedSites())
   }
   useEffect(() => {
@@ -37,7 +37,7 @@ function Options() {
       const isAllowed = await browser.permissions.request({ origins }).catch(() => false)
       if (!isAllowed) throw new Error(t('error_permission', new URL(server.url).host))
       const hadAccess = [...sites, ...servers.map(({ url }) => patternOf(url))].includes(pattern)
-      await ask('save-server', { server, former, hadAccess })
+      await sendRequest('save-server', { server, former, hadAccess })
       return t('address_settings_saved')
     })
     if (!isSaved) return
@@ -47,7 +47,7 @@ function Options() {
   }
   const act = (type: 'default-server' | 'remove-server', url: string) =>
     attempt(async () => {
-      await ask(type, { url })
+      await sendRequest(type, { url })
       await load()
       return undefined
     })

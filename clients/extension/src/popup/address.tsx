@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ask } from '../ask.ts'
 import type { AddressView, Offered } from '../messages.ts'
+import { sendRequest } from '../send-request.ts'
 import type { Attempt } from '../status.tsx'
 import { formatDuration, senderText, t } from '../texts.ts'
 
@@ -18,7 +18,7 @@ export function AddressBlock({ address, tabId, site, attempt }: Props) {
   const isExpired = isUnknown || (!isPermanent && address.expiresAt <= Date.now())
   const act = (type: 'extend' | 'delete' | 'open') =>
     attempt(async () => {
-      await ask(type, { id })
+      await sendRequest(type, { id })
       return type === 'delete' ? t('address_deleted', email) : undefined
     })
   return (
@@ -103,12 +103,13 @@ function Found({ offer, tabId, attempt }: FoundProps) {
   const offered = { id, messageId }
   const fill = () =>
     attempt(async () => {
-      const isFilled = tabId !== undefined && (await ask('fill-code', { tabId, ...offered }))
+      const isFilled =
+        tabId !== undefined && (await sendRequest('fill-code', { tabId, ...offered }))
       return isFilled ? t('filled', code ?? '') : t('error_no_code_field')
     })
   const open = () =>
     attempt(async () => {
-      await ask('open-link', offered)
+      await sendRequest('open-link', offered)
       return undefined
     })
   return (
@@ -170,7 +171,7 @@ function Button({ action, label, kind, isExpanded, run, children }: ButtonProps)
 function copy(text: string, attempt: Attempt, used?: Offered): Promise<boolean> {
   return attempt(async () => {
     await navigator.clipboard.writeText(text)
-    if (used) await ask('used', used)
+    if (used) await sendRequest('used', used)
     return t('site_copied')
   })
 }

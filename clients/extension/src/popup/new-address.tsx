@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { ask } from '../ask.ts'
+import { sendRequest } from '../send-request.ts'
 import type { Attempt } from '../status.tsx'
 import { t } from '../texts.ts'
 
@@ -22,14 +22,14 @@ export function NewAddress({ servers, isMain, status, tabId, attempt }: Props) {
   const [isBusy, setIsBusy] = useState(false)
   const loadDomains = () =>
     // Without the list, a name can still be typed.
-    ask('domains', { server }).then(setDomains, () => setDomains([]))
+    sendRequest('domains', { server }).then(setDomains, () => setDomains([]))
   const create = async (event: Event) => {
     event.preventDefault()
     if (isBusy) return
     setIsBusy(true)
     const isDone = await attempt(async () => {
       const choice = { server, prefix: prefix.trim(), domain: domain.trim() }
-      const { email, isFilled } = await ask('create', { tabId, ...choice })
+      const { email, isFilled } = await sendRequest('create', { tabId, ...choice })
       return isFilled ? t('filled', email) : t('address_created', email)
     })
     setIsBusy(false)

@@ -1,8 +1,8 @@
 import { type ComponentChildren, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../ask.ts'
 import { browser } from '../browser.ts'
 import type { PopupState } from '../messages.ts'
+import { sendRequest } from '../send-request.ts'
 import { setLanguage, useStatus } from '../status.tsx'
 import { t } from '../texts.ts'
 import { patternOf } from '../urls.ts'
@@ -25,10 +25,10 @@ function Popup() {
     const load = async () => {
       const current = (await currentTab()) ?? {}
       setTab(current)
-      const show = () => ask('state', { tabId: current.id }).then(setState)
+      const show = () => sendRequest('state', { tabId: current.id }).then(setState)
       browser.storage.onChanged.addListener(() => void show())
       await show()
-      void ask('refresh', { tabId: current.id }).catch(report)
+      void sendRequest('refresh', { tabId: current.id }).catch(report)
       return undefined
     }
     void attempt(load)

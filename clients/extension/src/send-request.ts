@@ -4,13 +4,13 @@ import { t } from './texts.ts'
 
 type Requests = typeof contentRequests & typeof pageRequests
 
-/** Asks the background script. Throws the sentence to show. */
-export async function ask<Type extends keyof Requests>(
+/** Sends a request to the background script. Throws the sentence to show. */
+export async function sendRequest<Type extends keyof Requests>(
   type: Type,
   request: Parameters<Requests[Type]>[0],
 ): Promise<Awaited<ReturnType<Requests[Type]>>> {
-  const answer = await browser.runtime.sendMessage({ ...request, type }).catch(() => undefined)
-  const { value, error } = (answer ?? { error: t('error_internal') }) as {
+  const response = await browser.runtime.sendMessage({ ...request, type }).catch(() => undefined)
+  const { value, error } = (response ?? { error: t('error_internal') }) as {
     value: Awaited<ReturnType<Requests[Type]>>
     error?: string
   }
