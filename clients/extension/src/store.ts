@@ -43,7 +43,7 @@ export interface Data {
   watches: Watch[]
 }
 
-/** Tokens and keys are not for content scripts, which run in the process of a page. */
+/** Tokens and keys are not for content scripts, which run in the process of a page. Firefox cannot keep them from reading this storage. */
 export function protectStorage(): void {
   void browser.storage.local.setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' })
 }
