@@ -130,6 +130,25 @@ export async function useTwoServers(stage: Stage, second: App): Promise<void> {
   await removeServer(engine, second.url)
 }
 
+/** The addresses of a server that was removed stay in the popup, and can be deleted there. */
+export async function deleteWithoutServer(stage: Stage): Promise<void> {
+  const { engine, app, site } = stage
+  const { servers = [] } = await readStored(engine)
+  const page = await engine.open()
+  await page.goto(`${site.origin}/form`)
+  const popup = await openPopup(engine, site.origin)
+  const email = await createInPopup(stage, popup)
+  await removeServer(engine, app.url)
+  await popup.see('#setup')
+  await popup.click(`[data-email="${email}"] [data-action=delete]`)
+  await popup.click(`[data-email="${email}"] [data-action=confirm-delete]`)
+  await popup.gone(`[data-email="${email}"]`)
+  await popup.close()
+  await page.close()
+  const key = servers.find(({ url }) => url === app.url)?.key
+  await saveServer(engine, { url: app.url, ...(key !== undefined && { key }) })
+}
+
 /** The last of all: the clock of the service goes on for a week. */
 export async function seeExpired(stage: Stage): Promise<void> {
   const { engine, app, site } = stage

@@ -7,6 +7,7 @@ import { openOfferedLink, signUp } from './flows.ts'
 import { attack, clickAfterJump, clickDisguised, DISGUISES, openFramed } from './hostile.ts'
 import { allowSite, changeStored, type Stage, saveServer } from './person.ts'
 import {
+  deleteWithoutServer,
   fillCodeFromPopup,
   refusals,
   SECOND_DOMAIN,
@@ -84,6 +85,8 @@ export function testExtension(start: StartEngine<ExtensionEngine>): () => Stage 
       await useTwoServers(stage, second)
       await second.stop()
     })
+    test('without a server, the popup has its addresses, and deletes them', () =>
+      deleteWithoutServer(stage))
     test('an expired address says so, and is restored or deleted', () => seeExpired(stage))
   })
   return () => stage
