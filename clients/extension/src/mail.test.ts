@@ -24,6 +24,8 @@ vi.stubGlobal('chrome', {
   tabs: { query: () => Promise.resolve([]) },
   i18n: { getMessage: (name: string) => name },
 })
+/** How many requests there were, also of copies of the address. */
+let sent = 0
 /** Of the last request. */
 let query = new URLSearchParams()
 /** Requests that wait for their response, by path. Those of former tests are not among them. */
@@ -31,6 +33,7 @@ const pending = new Map<string, (response: Response) => void>()
 vi.stubGlobal('fetch', (url: string, { headers }: { headers: { authorization: string } }) => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   const { pathname, searchParams } = new URL(url)
+  if (headers.authorization.startsWith(`Bearer ${id}`)) sent += 1
   if (headers.authorization !== `Bearer ${id}`) return promise
   pending.set(pathname, resolve)
   query = searchParams
@@ -51,6 +54,7 @@ const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOStri
 beforeEach(() => {
   pending.clear()
   badges.length = 0
+  sent = 0
   stored.watches = []
   id = crypto.randomUUID()
   const address = { id, token: id, server: 'http://mail.test', email: 'a@mail.test' }
@@ -191,4 +195,17 @@ test.each([
   await done
   const minutesLeft = ((addresses()[0]?.expiresAt ?? 0) - Date.now()) / 60_000
   expect(Math.abs(minutesLeft - 60)).toBeLessThan(2)
+})
+
+test('of very many addresses, the newest are refreshed, and that of the site', async () => {
+  const [address] = addresses()
+  expect.assert(address)
+  const newer = Array.from({ length: 60 }, (_, at) => {
+    const copy = `${id} ${at}`
+    return { ...address, id: copy, token: copy, site: 'other.test' }
+  })
+  stored.addresses = [...newer, address]
+  void refresh('shop.test')
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  expect(sent).toBe(50)
 })
