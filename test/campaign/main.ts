@@ -1,0 +1,96 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { parseArgs } from 'node:util'
+import { ROOT } from '../../build/sources.ts'
+import type { Part } from './part.ts'
+import { PARTS } from './parts.ts'
+import {
+  addBatch,
+  currentCommit,
+  doneBefore,
+  type Results,
+  readResults,
+  thisMachine,
+  writeResults,
+} from './results.ts'
+import { duration, format, renderTables, withTables } from './tables.ts'
+
+// npm run campaign [-- --part NAME …] [--quick]: attacks the promises until every part has reached its goal. After each batch
+// the results are saved, and a later call goes on from there; the tables of docs/reliability.md are written from them.
+// `--quick` checks within ten minutes that every part works; it saves nothing.
+
+const RESULTS = 'test/campaign/results.json'
+const DOCUMENT = 'docs/reliability.md'
+
+const { values: options } = parseArgs({
+  options: { quick: { type: 'boolean' }, part: { type: 'string', multiple: true } },
+})
+const { quick = false, part: names = [] } = options
+const unknown = names.filter((name) => !PARTS.some((part) => part.name === name))
+
+if (unknown.length > 0) {
+  const known = PARTS.map(({ name }) => name).join(', ')
+  process.stderr.write(`Unknown part: ${unknown.join(', ')}. Available: ${known}\n`)
+  process.exitCode = 1
+} else {
+  const selected = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  let results: Results = quick ? {} : readResults(join(ROOT, RESULTS))
+  for (const part of selected) results = await runPart(part, results)
+  const findings = selected.flatMap(({ name }) =>
+    (results[name] ?? []).flatMap((run) => run.findings.map((finding) => `${name}: ${finding}`)),
+  )
+  process.stdout.write(`\n${renderTables(selected, results)}\n`)
+  process.stdout.write(`${findings.length} findings\n${findings.join('\n')}\n`)
+  if (findings.length > 0) process.exitCode = 1
+}
+
+async function runPart(part: Part, before: Results): Promise<Results> {
+  const { name, unit, batch } = part
+  const goal = quick ? part.quickGoal : part.goal
+  const problem = part.problem?.()
+  if (problem !== undefined) {
+    process.stdout.write(`${name}: left out: ${problem}\n`)
+    process.exitCode = 1
+    return before
+  }
+  let results = before
+  const first = doneBefore(results, name)
+  const started = performance.now()
+  for (let done = first; done < goal; done = doneBefore(results, name)) {
+    const startedBatch = performance.now()
+    const count = Math.min(batch, goal - done)
+    const result = await part.run({ count, done, report: (text) => show(`${name}: ${text}`) })
+    if (result.done === 0) throw new Error(`${name}: a batch without a result`)
+    const seconds = (performance.now() - startedBatch) / 1_000
+    const day = new Date().toISOString().slice(0, 10)
+    const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
+    results = addBatch(results, name, result, { commit, machine: thisMachine(), seconds, day })
+    if (!quick) save(results)
+    for (const finding of result.findings) process.stdout.write(`${name}: FOUND: ${finding}\n`)
+    const now = doneBefore(results, name)
+    const pace = (performance.now() - started) / 1_000 / (now - first)
+    const left = now < goal ? `, about ${duration((goal - now) * pace)} left` : ''
+    process.stdout.write(
+      `${clear()}${name}: ${format(now)} of ${format(goal)} ${unit} in ${duration((now - first) * pace)}${left}\n`,
+    )
+  }
+  return results
+}
+
+function save(results: Results): void {
+  writeResults(join(ROOT, RESULTS), results)
+  const document = join(ROOT, DOCUMENT)
+  if (!existsSync(document)) return
+  const text = readFileSync(document, 'utf8')
+  writeFileSync(document, withTables(text, renderTables(PARTS, results)))
+}
+
+/** A line that the next one replaces, on a terminal only. */
+function show(text: string): void {
+  if (process.stdout.isTTY) process.stdout.write(`${clear()}${text}`)
+}
+
+function clear(): string {
+  return process.stdout.isTTY ? '\r\u001b[K' : ''
+}
