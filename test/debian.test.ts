@@ -23,10 +23,11 @@ import {
   spawnService,
 } from './kit/app/service-process.ts'
 import { checkMail } from './kit/http/api-client.ts'
-import { mountProblem, skipIfProblem } from './kit/programs/capabilities.ts'
+import { mountProblem } from './kit/programs/capabilities.ts'
 import { type Chroot, openChroot } from './kit/programs/chroot.ts'
 import { program } from './kit/programs/programs.ts'
 import { unitCommand } from './kit/programs/unit.ts'
+import { skipIfProblem } from './kit/skip.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
 // The Debian package from installation to purge, in order, in a Debian without the clone.

@@ -12,8 +12,9 @@ import { runMayflyUnder } from './kit/app/cli.ts'
 import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
 import { RIGHT, zone } from './kit/dns/faulty-zones.ts'
 import { certificateFor, issuedCertificate, trustCertificates } from './kit/http/https-proxy.ts'
-import { mountProblem, skipOrFail } from './kit/programs/capabilities.ts'
+import { mountProblem } from './kit/programs/capabilities.ts'
 import { freePort } from './kit/programs/server-process.ts'
+import { skipOrFail } from './kit/skip.ts'
 import { tempFolder } from './kit/store/stores.ts'
 
 // Faults of certificates, proxies, settings and the machine, each reported by one check with its fix.

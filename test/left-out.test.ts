@@ -3,8 +3,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ROOT } from './kit/app/service-process.ts'
 import { filesLeftOut } from './kit/left-out.ts'
-import { skipOrFail } from './kit/programs/capabilities.ts'
 import { PROGRAMS, type Program } from './kit/programs/programs.ts'
+import { skipOrFail } from './kit/skip.ts'
 
 describe('a missing program leaves out the tests that need it, and no others', () => {
   for (const [name, needs, doesWithout] of [

@@ -6,7 +6,6 @@ import { expect, test, vi } from 'vitest'
 import { freeServicePorts, spawnService } from './kit/app/service-process.ts'
 import { createSession } from './kit/http/api-client.ts'
 import { copyWithMutations, FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from './kit/mutation.ts'
-import { skipIfProblem } from './kit/programs/capabilities.ts'
 import {
   type LoopDisk,
   loopDiskProblem,
@@ -14,6 +13,7 @@ import {
   pauseProcesses,
 } from './kit/programs/power-cut.ts'
 import { endWithParent } from './kit/programs/server-process.ts'
+import { skipIfProblem } from './kit/skip.ts'
 import {
   type LedgerLine,
   ledgerFaults,

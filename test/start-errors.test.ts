@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { withServer } from './kit/app/checked-app.ts'
 import { freeServicePorts, MAIN, ROOT } from './kit/app/service-process.ts'
 import { certificateFor } from './kit/http/https-proxy.ts'
-import { mountProblem, skipOrFail } from './kit/programs/capabilities.ts'
+import { mountProblem } from './kit/programs/capabilities.ts'
 import { program } from './kit/programs/programs.ts'
+import { skipOrFail } from './kit/skip.ts'
 import { tempFolder } from './kit/store/stores.ts'
 
 // `mayfly serve` with something wrong on the machine: it ends with 1, and with one line that says what to do.

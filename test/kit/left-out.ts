@@ -32,7 +32,7 @@ function programsOf(file: string, seen = new Set<string>()): Set<string> {
 
 /**
  * Ends the run with a list of what was left out and why. In CI, a missing program is a failure; tests that the machine does not
- * permit fail there by themselves, see capabilities.ts.
+ * permit fail there by themselves, see skip.ts.
  */
 export function reportLeftOut(leftOut: LeftOut): Reporter {
   return {

@@ -1,4 +1,3 @@
-import { expect } from 'vitest'
 import type { Link } from '../../../src/shared/mail.ts'
 import { waitUntil } from '../wait-until.ts'
 import { request, type TestResponse } from './http-client.ts'
@@ -88,7 +87,7 @@ export async function openEventStream(
   const signal = AbortSignal.timeout(STREAM_MS)
   const query = typeof token === 'string' ? `token=${token}` : `tokens=${token}`
   const { body } = await fetch(`${url}/api/events?${query}`, { headers, signal })
-  expect.assert(body)
+  if (!body) throw new Error('the stream has no body')
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let received = ''
   return {
@@ -99,7 +98,7 @@ export async function openEventStream(
     async waitFor(pattern: RegExp): Promise<void> {
       while (!pattern.test(received)) {
         const { done, value } = await reader.read()
-        expect.assert(!done, `the stream ended: ${received}`)
+        if (done) throw new Error(`the stream ended: ${received}`)
         received += value
       }
     },
