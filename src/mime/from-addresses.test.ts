@@ -22,6 +22,17 @@ describe('the addresses of From', () => {
     ['are found before an unclosed quote', `From: "${long}" <a@a.test> "`, ['a@a.test']],
     ['are found in a field after a long one', `From: ${long}\r\nFrom: a@a.test`, ['a@a.test']],
     ['are found with blanks', `From: ${long} <a@ a.test>`, ['a@a.test']],
+    ['are found around control characters', 'From: <a\0@\x7fa.\vtest>', ['a@a.test']],
+    [
+      'are found around comments in a word',
+      'From: a(c)b@b.test, c(()@c.test',
+      ['ab@b.test', 'c@c.test'],
+    ],
+    [
+      'are found around control characters of a long field',
+      `From: ${long}${long}, a\0@a.\x01test`,
+      ['a@a.test'],
+    ],
     ['are found in a bracket that is not closed', 'From: A <a@a.test', ['a@a.test']],
     ['are found after an unclosed quote', 'From: <" , <a@a.test>', ['a@a.test']],
     ['are found after many words', `From: ${'a '.repeat(300)}<a@a.test>`, ['a@a.test']],

@@ -5,7 +5,7 @@ import { firstMailbox, readAddress } from './addresses.ts'
 import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 import { declaredCharset } from './parts.ts'
-import { plainAddresses, possibleAddresses } from './possible-addresses.ts'
+import { plainAddresses, possibleAddresses, withoutInsertions } from './possible-addresses.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
@@ -91,8 +91,9 @@ export function* readFromAddresses({
     const { start, end } = field
     if (left > 0) {
       const part = bytes.toString('latin1', start, Math.min(end, start + left))
-      const texts = new Set([unfold(part), unfold(part, declared)])
-      for (const text of texts) yield* possibleAddresses(text)
+      const texts = [unfold(part), unfold(part, declared)]
+      const readings = new Set([...texts, ...texts.map(withoutInsertions)])
+      for (const text of readings) yield* possibleAddresses(text)
       yield ''
     }
     if (left < end - start) yield* plainAddresses(bytes.subarray(start, end))

@@ -9,6 +9,15 @@ const HOST = /^[\p{L}\p{N}\p{M}._\u3002\uff0e\uff61-]{1,255}/u
 const BLANKS = /[ \t]{2,}/g
 const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[ \t]/g
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
+const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]+/g
+const CONTROLS_AND_COMMENTS = new RegExp(`${CONTROLS.source}|\\([^()]*\\)|[()]`, 'g')
+
+/** Some programs drop control characters and comments before they read an address, also in the middle of a word. */
+export function withoutInsertions(text: string): string {
+  return text.replace(CONTROLS_AND_COMMENTS, '')
+}
+
 /**
  * What any program might read as an address in this field, valid or not: the text around each @ sign outside names. Finds too
  * much rather than too little. One sign at a time, because there may be millions; '' if no host follows it.
@@ -52,7 +61,8 @@ export function* plainAddresses(field: Buffer): Generator<string | undefined> {
   for (let start = 0, end = 0; start < field.length; start = end) {
     if (start > 0) yield undefined
     end = characterStart(field, start + STEP_BYTES)
-    text += decodeField(field.toString('latin1', start, end)).replace(ALL_BLANKS, ' ')
+    const decoded = decodeField(field.toString('latin1', start, end))
+    text += decoded.replace(CONTROLS, '').replace(ALL_BLANKS, ' ')
     // An address may continue in the next piece.
     const stop = end < field.length ? Math.max(0, text.length - MAX_SPREAD) : text.length
     for (let at = text.indexOf('@', done); at >= 0 && at < stop; at = text.indexOf('@', at + 1)) {
