@@ -67,13 +67,19 @@ const ON_POSTGRES = [
 /** Only in `npm run test:long`. */
 const LONG_ONLY = [
   ...existing('test', [
-    ...['balancer', 'client-packages', 'debian', 'nodes-certificates', 'nodes-chaos'],
-    ...['nodes-leases', 'nodes-replica', 'new-machine', 'mailtm-clients'],
-    ...['mcp-clients', 'openapi-clients', 'parse-fairness', 'pgbouncer', 'power-cut', 'prometheus'],
-    'release',
+    ...['balancer', 'certificates', 'client-docs', 'client-packages', 'client-python', 'debian'],
+    ...['docs-examples', 'doctor-backends', 'features', 'left-out', 'mailtm-clients'],
+    ...['mcp-clients', 'new-machine', 'nodes-certificates', 'nodes-chaos', 'nodes-leases'],
+    ...['nodes-replica', 'openapi-clients', 'package', 'parse-fairness', 'pgbouncer', 'power-cut'],
+    ...['prometheus', 'release'],
   ]),
-  // The flows that the other engines run: the rest of test/page has more of them.
-  ...existing('test/page', ['chromium', 'extension-firefox']),
+  ...existing('test/page', [
+    // The flows that the other engines run: the rest of test/page has more of them.
+    ...['chromium', 'extension-firefox'],
+    // What has no part in receiving and reading mail.
+    ...['docs', 'domains', 'inbox-alerts', 'inbox-keys', 'inbox-restart'],
+    ...['languages', 'reader-room', 'screen-reader', 'webhooks'],
+  ]),
 ]
 
 /** A file that was renamed must not drop out unnoticed. */

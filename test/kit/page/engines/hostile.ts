@@ -9,8 +9,8 @@ import { flush, visitor as visitorOf } from './driver.ts'
 import type { Stage } from './flows.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
-const payloads = PAYLOADS.filter((_, at) => LONG || at % 128 === 0)
-const names = Object.keys(HOSTILE_MAILS).filter((_, at) => LONG || at % 8 === 0)
+const payloads = PAYLOADS.filter((_, at) => LONG || at % 512 === 0)
+const names = Object.keys(HOSTILE_MAILS).filter((_, at) => LONG || at % 16 === 0)
 const mails = [
   ...payloads.map((payload, at) => htmlMail(payload, at, posted)),
   ...names.map((name, at) => hostileMail(name, payloads.length + at, posted)),
