@@ -85,7 +85,7 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
     const isKept = ({ name }: ServedCertificate) => unreadable.has(name) && wanted.includes(name)
     last = [...readable, ...last.filter(isKept)]
     board.publish({ names: wanted, certificates: last })
-    report = { certificates: last, attempts, names: wanted }
+    report = { certificates: last, unreadable, attempts, names: wanted }
   }
   const unread = 'cannot read the certificates; retrying'
   // Before the servers start. What cannot be read now does not keep them from starting.
@@ -168,18 +168,26 @@ function openBoard() {
 interface Report {
   names: readonly string[]
   certificates: readonly ServedCertificate[]
+  unreadable: ReadonlySet<string>
   attempts: ReadonlyMap<string, Attempts>
 }
 
 let report: Report | undefined
 
+/** 0 for a file that could not be read since the start, so that the alert fires. */
+function expiryValues({ names, certificates, unreadable }: Report) {
+  const known = new Map(certificates.map(({ name, expiresAt }) => [name, expiresAt]))
+  return names.flatMap((name) => {
+    const expiresAt = known.get(name) ?? (unreadable.has(name) ? 0 : undefined)
+    return expiresAt === undefined ? [] : [{ labels: { name }, value: expiresAt / 1000 }]
+  })
+}
+
 registerMetric(() =>
   gaugeOf(
     'mayfly_certificate_expiry_timestamp_seconds',
-    'When the certificate of a host name expires, in Unix time',
-    (report?.certificates ?? []).map(({ name, expiresAt }) => {
-      return { labels: { name }, value: expiresAt / 1000 }
-    }),
+    'When the certificate of a host name expires, in Unix time; 0 if its file cannot be read',
+    report ? expiryValues(report) : [],
   ),
 )
 
