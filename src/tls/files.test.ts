@@ -60,8 +60,17 @@ test('a file that cannot be read is reported, and the others are listed', async 
   const path = join(folder, 'damaged.test.pem')
   await mkdir(path)
   const listed = { kind: 'certificate', name: 'damaged.test', value: '', isUnreadable: true }
-  expect(await files.listTlsEntries('certificate')).toStrictEqual([listed, entry])
-  expect(unreadable).toStrictEqual([path])
+  for (const _ of ['reported', 'known']) {
+    expect(await files.listTlsEntries('certificate')).toStrictEqual([listed, entry])
+    expect(unreadable).toStrictEqual([path])
+  }
+  await rm(path, { recursive: true })
+  await writeFile(path, 'PEM')
+  expect(await files.listTlsEntries('certificate')).toHaveLength(2)
+  await rm(path)
+  await mkdir(path)
+  await files.listTlsEntries('certificate')
+  expect(unreadable, 'it was read meanwhile').toStrictEqual([path, path])
 })
 
 for (const name of ['../x', '', 'a/b', '.hidden', 'A.test']) {

@@ -16,11 +16,12 @@ const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
 
 /**
  * Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. A file
- * that cannot be read is reported.
+ * that cannot be read is reported once, until it is read.
  */
 export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsStore {
   // They last for seconds, and only this process responds to them.
   const challenges = new Map<string, TlsEntry>()
+  const reported = new Set<string>()
 
   function pathOf(kind: keyof typeof SUFFIX, name: string): string {
     if (!NAME.test(name)) throw new Error(`not a name of a certificate: ${name}`)
@@ -38,13 +39,16 @@ export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsSto
       const entries = names.map(async (name): Promise<TlsEntry[]> => {
         const path = pathOf(kind, name)
         try {
-          return [{ kind, name, value: await readFile(path, 'utf8') }]
+          const value = await readFile(path, 'utf8')
+          reported.delete(path)
+          return [{ kind, name, value }]
         } catch (error) {
           // Deleted meanwhile.
           if (hasErrorCode(error, 'ENOENT')) return []
           // The others are faults of the moment, such as too many open files: without its certificate, a name would get a new key.
           if (!hasErrorCode(error, ...UNREADABLE)) throw error
-          onUnreadable(path, toError(error))
+          if (!reported.has(path)) onUnreadable(path, toError(error))
+          reported.add(path)
           return [{ kind, name, value: '', isUnreadable: true }]
         }
       })

@@ -63,7 +63,7 @@ export async function startCertificates({ config, store, now, log, serving }: Jo
   const { acme } = config
   if (!acme.on) return { stop: async () => {}, commands: {} }
   const client = await loadClient(acme)
-  const storage = tlsStorage(config, store, reportOnce(log))
+  const storage = tlsStorage(config, store, (path, err) => log.error({ path, err }, UNREADABLE))
   const names = async () => wantedNames(config, await store.listDomains())
   const board = openBoard()
   // A flood of handshakes must not become a flood of queries. No result is older than its request.
@@ -129,14 +129,6 @@ async function loadClient({ caFile }: Pick<TlsConfig['acme'], 'caFile'>) {
     return openAcmeHttp({ ca, userAgent: USER_AGENT, signal })
   }
   return { ...(await import('./renew-certificates.ts')), openSend }
-}
-
-function reportOnce(log: Pick<Log, 'error'>): OnUnreadable {
-  const known = new Set<string>()
-  return (path, err) => {
-    if (!known.has(path)) log.error({ path, err }, UNREADABLE)
-    known.add(path)
-  }
 }
 
 const UNREADABLE =
