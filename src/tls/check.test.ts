@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest'
-import { evaluateCertificates } from './check.ts'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { tempFolder } from '../../test/kit/store/stores.ts'
+import { certificatesCheck, evaluateCertificates } from './check.ts'
 import { NO_ATTEMPTS } from './rules.ts'
 
 const DAY = 86_400_000
@@ -14,6 +17,27 @@ function certificate(age: number) {
 }
 
 describe('the check of certificates', () => {
+  test('fails if a file cannot be read, and says what deleting it means', async () => {
+    const folder = tempFolder()
+    onTestFinished(folder.remove)
+    // As root, any file can be read, but no folder.
+    mkdirSync(join(folder.path, 'tls', 'box.test.pem'), { recursive: true })
+    const result = await certificatesCheck.run({
+      settings: {
+        data: folder.path,
+        store: 'sqlite:',
+        http: { baseUrl: 'https://box.test', mtaSts: 'off', port: 80 },
+        smtp: { hostname: 'box.test', tlsCert: '' },
+        acme: { on: true, email: '', directory: '', caFile: '', lookMs: 1, httpsPort: 443 },
+      },
+      store: { listDomains: async () => [], listTlsEntries: async () => [] },
+      now: () => now,
+    })
+    expect(result.status).toBe('failure')
+    expect(result.seen).toMatch(/box\.test\.pem cannot be read: EISDIR/)
+    expect(result.fix).toMatch(/user of the service.*self-signed.*new key: then update TLSA/)
+  })
+
   test('names the one that failed, not one that waits for it', () => {
     const names = [
       { name: 'box.test', certificate: undefined, attempts: NO_ATTEMPTS },

@@ -33,8 +33,7 @@ export const certificatesCheck = {
       readAttempts(storage),
     ])
     const [first] = unreadable
-    if (first !== undefined)
-      return failure(first, 'Make it a file that the user of the service can read, or delete it')
+    if (first !== undefined) return failure(first, UNREADABLE_FIX)
     const ports = { httpPort: settings.http.port, httpsPort: settings.acme.httpsPort }
     const facts = names.map((name) => {
       const certificate = certificates.get(name)
@@ -43,6 +42,9 @@ export const certificatesCheck = {
     return evaluateCertificates(facts, { ...ports, now: now() })
   },
 }
+
+const UNREADABLE_FIX =
+  'Let the user of the service read it: a certificate is not replaced meanwhile, and after a restart the self-signed one is used. If you delete a .pem, its name gets a new key: then update TLSA records'
 
 interface NameFacts {
   name: string
