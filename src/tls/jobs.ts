@@ -132,7 +132,7 @@ async function loadClient({ caFile }: Pick<TlsConfig['acme'], 'caFile'>) {
 }
 
 const UNREADABLE =
-  'cannot read a file of the certificates: let the user of the service read it; a certificate is not replaced meanwhile'
+  'cannot read a file of the certificates: let the user of the service read it; meanwhile, what depends on it is not renewed'
 
 const CHALLENGE_MS = 50
 const USER_AGENT = 'mayfly'

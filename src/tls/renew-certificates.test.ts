@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordingLog } from '../../test/kit/recording-log.ts'
@@ -69,6 +69,25 @@ test('a certificate that cannot be read is not replaced by one with another key'
   const { send } = openCa(() => json(500, {}))
   const { attempts } = await renew(send)
   expect([...attempts.keys()]).toStrictEqual(['b.test'])
+})
+
+test('a name whose attempts cannot be read is not tried: the CA may want us to wait', async () => {
+  mkdirSync(join(folder.path, 'a.test.attempts.json'))
+  const { send, asked } = openCa(() => json(500, {}))
+  await renew(send)
+  expect(asked.filter((path) => path === '/order')).toHaveLength(1)
+})
+
+test('an account that cannot be read is not replaced by another', async () => {
+  const { send, asked } = openCa(() => json(500, {}))
+  await renew(send)
+  const [account = ''] = readdirSync(folder.path).filter((name) => name.endsWith('.account.json'))
+  rmSync(join(folder.path, account))
+  mkdirSync(join(folder.path, account))
+  const before = asked.length
+  const { attempts } = await renew(send, new Date(NOW.getTime() + 86_400_000))
+  expect(attempts.get('a.test')?.error).toMatch(/account at the CA cannot be read/)
+  expect(asked).toHaveLength(before)
 })
 
 test('a rate limit is kept across restarts, for all names, until the time that the CA named', async () => {

@@ -72,10 +72,13 @@ async function dueNames(
   { storage, now, directory }: RenewDeps,
   names: readonly string[],
 ): Promise<DueName[]> {
-  const [{ certificates, unreadable }, known] = await Promise.all([
+  const [{ certificates, unreadable }, entries] = await Promise.all([
     readCertificates(storage),
-    readAttempts(storage),
+    storage.listTlsEntries('attempts'),
   ])
+  const known = attemptsOf(entries)
+  // How long the CA wants us to wait is not known.
+  const unknown = unreadableNames(entries)
   const at = now()
   const isLimited = (one: Attempts) => one.limitedBy === directory && isWaiting(one, at)
   if (known.values().some(isLimited)) return []
@@ -83,7 +86,8 @@ async function dueNames(
     const attempts = known.get(name) ?? NO_ATTEMPTS
     const current = certificates.get(name)
     const isDue = current ? renewalTime(current, attempts, at) <= at : !unreadable.has(name)
-    return isDue && !isWaiting(attempts, at) ? [{ name, attempts, current }] : []
+    const mayAsk = !unknown.has(name) && !isWaiting(attempts, at)
+    return isDue && mayAsk ? [{ name, attempts, current }] : []
   })
   // The limit may be about one domain only: after the wait, the others come first.
   return due.toSorted((one, other) => one.attempts.failures - other.attempts.failures)
@@ -119,17 +123,23 @@ export async function readCertificates(
 ): Promise<Certificates> {
   const entries = await storage.listTlsEntries('certificate')
   const readable = entries.flatMap((entry) => certificateOf(entry) ?? [])
-  const unreadable = entries.filter(({ isUnreadable }) => isUnreadable)
   return {
     certificates: new Map(readable.map((certificate) => [certificate.name, certificate])),
-    unreadable: new Set(unreadable.map(({ name }) => name)),
+    unreadable: unreadableNames(entries),
   }
+}
+
+function unreadableNames(entries: readonly TlsEntry[]): Set<string> {
+  return new Set(entries.filter(({ isUnreadable }) => isUnreadable).map(({ name }) => name))
 }
 
 export async function readAttempts(
   storage: Pick<TlsStore, 'listTlsEntries'>,
 ): Promise<Map<string, Attempts>> {
-  const entries = await storage.listTlsEntries('attempts')
+  return attemptsOf(await storage.listTlsEntries('attempts'))
+}
+
+function attemptsOf(entries: readonly TlsEntry[]): Map<string, Attempts> {
   return new Map(
     entries.map(({ name, value }) => [name, { ...NO_ATTEMPTS, ...parseRecord(value) }]),
   )
@@ -174,8 +184,9 @@ interface Session {
 async function openSession(deps: RenewDeps, signal: AbortSignal): Promise<Session> {
   const { storage, send, directory, email } = deps
   const id = hash('sha256', directory).slice(0, 32)
-  const entries = await storage.listTlsEntries('account')
-  const known = parseRecord(entries.find(({ name }) => name === id)?.value ?? '') ?? {}
+  const entry = (await storage.listTlsEntries('account')).find(({ name }) => name === id)
+  if (entry?.isUnreadable) throw new AcmeError('the file of our account at the CA cannot be read')
+  const known = parseRecord(entry?.value ?? '') ?? {}
   const key = typeof known['key'] === 'string' ? createPrivateKey(known['key']) : generateKey()
   const save = (url: string) => {
     const value = JSON.stringify({ directory, url, key: keyPem(key) })
