@@ -14,7 +14,12 @@ beforeAll(async () => {
   dns = await openDnsServer({ 'A ns.test': ['127.0.0.1'] })
   const own = { MAYFLY_OWN_DOMAINS: 'keys', MAYFLY_OWN_DOMAIN_DNS: dns.server }
   app = await startAppWithKeys({
-    env: { MAYFLY_DOORS: 'addy', MAYFLY_DNS: dns.server, ...own },
+    env: {
+      MAYFLY_DOORS: 'addy',
+      MAYFLY_DOMAINS: 'box.test,pool.test,*.wild.test',
+      MAYFLY_DNS: dns.server,
+      ...own,
+    },
   })
   key = await app.ring.issue({ domains: 1 })
   const { body } = await post(`${app.url}/domains`, { domain: OWN }, 'form', key.headers)
@@ -123,6 +128,16 @@ describe('201: the requests of Bitwarden', () => {
     })
   })
 
+  test('below a wildcard, the subdomain is random, too', async () => {
+    const { email } = aliasOf(await create({ domain: 'wild.test' }))
+    expect(email).toMatch(/^[a-z.0-9]+@[a-z0-9]+\.wild\.test$/)
+  })
+
+  test('at a domain of the key, reserved names are allowed', async () => {
+    const response = await create({ domain: OWN, format: 'custom', local_part: 'admin' })
+    expect([response.status, aliasOf(response).email]).toStrictEqual([201, `admin@${OWN}`])
+  })
+
   test('a long description with control characters becomes a label', async () => {
     const description = `a\tb\n${'ü'.repeat(150)}`
     const { email } = aliasOf(await create({ domain: 'box.test', description }))
@@ -164,6 +179,10 @@ describe('refusals, as addy.io reports them', () => {
     ],
     [
       { domain: 'box.test', format: 'custom', local_part: 'chosen' },
+      invalid('local_part', 'A local part can be chosen only at a domain of your own.'),
+    ],
+    [
+      { domain: 'wild.test', format: 'custom', local_part: 'chosen' },
       invalid('local_part', 'A local part can be chosen only at a domain of your own.'),
     ],
     [

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { hostOf, localOf, parseHost } from '../base/address.ts'
+import { acceptsSessions, hostOf, localOf, parseHost } from '../base/address.ts'
 import { Problem, type ProblemCode } from '../base/problem.ts'
 import { timestampFields, utcTimestamp } from '../base/time.ts'
 import { apiKeyOf } from '../http/server/credentials.ts'
@@ -11,6 +11,7 @@ import { authenticateSessionKey } from '../keys/authenticate-key.ts'
 import type { KeyRouteDeps } from '../keys/deps.ts'
 import { isPermanent, MAX_LABEL_CHARACTERS, type Session } from '../mail/rules/session.ts'
 import { createSession } from '../mail/sessions/create-session.ts'
+import { sessionDomains } from '../mail/sessions/domains.ts'
 import type { doorConfig } from './settings.ts'
 
 interface AddyDeps extends KeyRouteDeps {
@@ -47,11 +48,11 @@ export const addyRoute = route({
     if (isCustom && localPart === undefined) {
       throw new InvalidField('local_part', 'The local part field is required.')
     }
-    if (isCustom && (await isShared(deps, domain))) {
+    const key = authenticatedKey(request)
+    if (isCustom && (await isShared(deps, domain, key.id))) {
       const text = 'A local part can be chosen only at a domain of your own.'
       throw new InvalidField('local_part', text)
     }
-    const key = authenticatedKey(request)
     const { session } = await createSession(deps, {
       prefix: isCustom ? localPart : undefined,
       domain,
@@ -101,10 +102,12 @@ const INVALID: Partial<Record<ProblemCode, { field: string; message: string }>> 
 }
 
 /** Whether anybody gets addresses there. A name that is kept for ever must then be random: nobody may reserve all good ones. */
-async function isShared({ store }: AddyDeps, name: string): Promise<boolean> {
+async function isShared(deps: AddyDeps, name: string, keyId: string): Promise<boolean> {
   const host = parseHost(name)
-  const domain = host && (await store.findDomain(host))
-  return domain !== undefined && domain.owner === undefined
+  const named = host && (await deps.store.findDomain(host))
+  if (named?.owner !== undefined && acceptsSessions(named, keyId)) return false
+  // Also below a wildcard, which findDomain does not find by the name without `*.`.
+  return (await sessionDomains(deps)).some((one) => one.name === host)
 }
 
 /** The beginning of the description: a label is shorter, and has no control characters. */
