@@ -5,7 +5,7 @@ import { logFault } from './outage.ts'
 
 interface RepeatOptions {
   /** Its result is false if part of it failed, and `more` if there is more to do right away. */
-  operation(): Promise<unknown>
+  operation(): Promise<boolean | 'more'> | Promise<void>
   failed: string
   intervalMs: number
   /** After failures the interval doubles up to this; default: it stays the same. */
@@ -23,7 +23,7 @@ export async function repeatUntilAborted(
 ): Promise<void> {
   let failures = 0
   while (!ended.aborted) {
-    let done: unknown = false
+    let done: Awaited<ReturnType<RepeatOptions['operation']>> = false
     try {
       done = await operation()
     } catch (error) {
