@@ -222,20 +222,23 @@ export const unreadCount = computed(
 export function markRead(...ids: number[]): void {
   const email = currentMailbox.value?.email
   if (!email || ids.every((id) => readIds.value.has(id))) return
-  // Another tab may have written since we read.
-  const before = { ...readByAddress.value, ...parseIds(localStore.get(STORAGE_KEY)) }
   const addresses = mailboxes.value.map((mailbox) => mailbox.email)
-  storeRead(withIds(before, { email, ids }, addresses))
+  storeRead(withIds(latestRead(), { email, ids }, addresses))
 }
 
 /** Nothing of an address stays that was removed from this browser. */
 mailboxes.subscribe((all) => {
-  const before = Object.entries(readByAddress.peek())
+  const before = Object.entries(latestRead())
   const rest = before.filter(
     ([email]) => all.some((mailbox) => mailbox.email === email) || isStored(email),
   )
   if (rest.length < before.length) storeRead(Object.fromEntries(rest))
 })
+
+/** Another tab may have written since we read. */
+function latestRead(): IdsByAddress {
+  return { ...readByAddress.peek(), ...parseIds(localStore.get(STORAGE_KEY)) }
+}
 
 function storeRead(ids: IdsByAddress): void {
   readByAddress.value = ids
