@@ -7,13 +7,17 @@ class Channel extends EventTarget {
     super()
     Channel.last = this
   }
-  postMessage(): void {}
+  postMessage(message: object): void {
+    passed.push(message)
+  }
 }
+const passed: object[] = []
+const page = new EventTarget()
 
 // Read when the modules are loaded.
 vi.stubGlobal('document', { body: { dataset: {} } })
 vi.stubGlobal('location', { origin: 'http://localhost' })
-vi.stubGlobal('addEventListener', () => {})
+vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
 vi.stubGlobal('BroadcastChannel', Channel)
 const { pollUncovered, receiveStream } = await import('./stream.ts')
 const { transport } = await import('../messages.ts')
@@ -112,6 +116,20 @@ test('the lock is taken from a tab that says nothing, because it was suspended',
   expect(await other.lost).toBe('AbortError')
   expect(requested).toContain('/api/events')
   other.close()
+})
+
+test('a page that was left and is restored says again which address it shows', async () => {
+  const other = await openOtherTab()
+  const { failure } = await follow()
+  passed.length = 0
+  page.dispatchEvent(new Event('pagehide'))
+  page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  expect(passed).toMatchObject([
+    { kind: 'shown', email: '' },
+    { kind: 'shown', email: mailbox.email },
+  ])
+  other.close()
+  await failure
 })
 
 test('addresses beyond those of a stream are polled', async () => {

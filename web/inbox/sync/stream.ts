@@ -97,6 +97,10 @@ currentMailbox.subscribe((mailbox) => {
   if (onSign && mailbox) passShown(mailbox.email)
 })
 addEventListener('pagehide', () => passShown())
+// From the cache of the browser.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted && onSign) passShown(currentMailbox.peek()?.email)
+})
 
 function setOpen(emails: readonly string[]): void {
   streamed.value = emails
