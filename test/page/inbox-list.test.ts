@@ -4,7 +4,6 @@ import {
   mailConcurrently,
   mailMany,
   opener,
-  openMailbox,
   plainMail,
   row,
   storeMailboxes,
@@ -198,7 +197,8 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   await mailConcurrently(app(), session.email, 519)
   const page = await visit('/favicon.svg')
   await page.clock.install()
-  await openMailbox(page, app(), session)
+  await storeMailboxes(page, [session, await app().session()])
+  await page.goto(app().url)
   await page.getByText('Showing the newest 500 messages.').waitFor()
   // Rendered in steps, but all of them.
   await page.locator('.mail').nth(499).waitFor({ state: 'attached' })
@@ -210,6 +210,13 @@ test('500 messages are listed, older ones are mentioned, and a full mailbox is r
   await page.locator('.mail').nth(500).waitFor({ state: 'attached' })
   // Whether the mailbox is full is in the list only, which is requested some seconds after new mail.
   await page.clock.fastForward(5_000)
+  await page.getByText('Mailbox full').waitFor()
+  await expect.poll(() => page.locator('.mail').count()).toBe(500)
+  const all = page.getByRole('button', { name: 'All addresses' })
+  await all.click()
+  await page.getByText('Mailbox full').waitFor({ state: 'detached' })
+  await page.getByText('Showing the newest 500 messages.').waitFor()
+  await all.click()
   await page.getByText('Mailbox full').waitFor()
   await expect.poll(() => page.locator('.mail').count()).toBe(500)
   await page.locator('.mail-open').nth(400).click()

@@ -3,7 +3,16 @@ import { currentMailbox, rulesByAddress } from '../address/mailboxes.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { canDelete, deleteSelectedOrAll, focusList, focusRow, moveCursor } from './actions.ts'
-import { actionLinks, isMailboxFull, isRead, isTruncated, messages } from './messages.ts'
+import { MAX_LISTED } from './message-list.ts'
+import {
+  actionLinks,
+  allMessages,
+  isAnyTruncated,
+  isMailboxFull,
+  isRead,
+  isTruncated,
+  messages,
+} from './messages.ts'
 import { openedKey } from './open-message.ts'
 import { MessageRow } from './row.tsx'
 import {
@@ -33,7 +42,7 @@ export function MessageRows() {
   return (
     <>
       <Toolbar />
-      {!isAllShown.value && <Notices />}
+      {isAllShown.value ? <NoticeOfAll /> : <Notices />}
       {/* A new query starts at the top. */}
       {visibleRows.value.length === 0 ? <NoRows /> : <Rows key={rowsKey()} />}
     </>
@@ -44,11 +53,19 @@ function Notices() {
   return (
     <>
       {isMailboxFull.value && <p class="notice list-notice">{fullText()}</p>}
-      {isTruncated.value && (
-        <p class="soft list-notice">{t('inbox_truncated', { count: messages.value.length })}</p>
-      )}
+      {isTruncated.value && <TruncatedNotice count={messages.value.length} />}
     </>
   )
+}
+
+function NoticeOfAll() {
+  const count = allMessages.value.length
+  const isCut = isAnyTruncated.value || count > MAX_LISTED
+  return isCut ? <TruncatedNotice count={Math.min(count, MAX_LISTED)} /> : null
+}
+
+function TruncatedNotice({ count }: { count: number }) {
+  return <p class="soft list-notice">{t('inbox_truncated', { count })}</p>
 }
 
 function rowsKey(): string {

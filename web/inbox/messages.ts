@@ -58,6 +58,10 @@ export const isLoaded = computed(() => currentState.value.isLoaded)
 export const isMailboxFull = computed(() => currentState.value.isFull)
 /** The mailbox has older messages that are not listed. */
 export const isTruncated = computed(() => messageList.value.truncated)
+/** One of all mailboxes has. */
+export const isAnyTruncated = computed(() =>
+  mailboxes.value.some(({ email }) => stateOf(email).list.truncated),
+)
 export interface PageDeletion extends Deletion {
   state: 'undoable' | 'sending' | 'failed'
 }

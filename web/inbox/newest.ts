@@ -8,6 +8,7 @@ export const newestAction = computed(() =>
 
 /** Ids of messages that have arrived while the page was open. */
 const arrivedIds = signal<ReadonlySet<number>>(new Set())
+/** One mail to two addresses may have the same id: its code is the same, too. */
 const copiedIds = signal<ReadonlySet<number>>(new Set())
 
 function isNew(id: number): boolean {
