@@ -43,10 +43,11 @@ describe(`on a phone${LONG ? ' and a desktop' : ''}, these views are accessible 
 // The phone, where room is scarcest, is last, because the next view is opened on it.
 const VIEWPORTS = LONG ? [DESKTOP, ZOOMED, PHONE] : [PHONE]
 
-/** Checks the size of a long document, and removes what is like the rest. */
+/** Checks the size of a long document, and removes what is like the rest, whose names and roles only the long run checks. */
 async function shorten(page: Page, view: View): Promise<void> {
   if (!view.repeated) return
   for (const viewport of VIEWPORTS) await checkSize(page, view, viewport)
+  if (LONG) await checkAccessibility(page, view.within, ['color-contrast'])
   const removed = page.locator(view.repeated)
   expect(await removed.evaluateAll((all) => all.map((one) => one.remove()).length)).toBeTruthy()
 }
