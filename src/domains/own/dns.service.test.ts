@@ -34,10 +34,13 @@ async function lookUp(
     senderChecks: { dns: [resolving.server] },
     ownDomains: { nameServers: isAllowed ? servers.map(({ server }) => server) : [] },
   }
-  // Silence is the only thing that is waited for.
-  const records = await openOwnDomainDns(settings, { queryMs: 2_000, totalMs: 8_000 })(name)
-  for (const one of [...servers, resolving]) await one.close()
-  return { ...records, texts: [...records.texts], asked: servers.flatMap(({ asked }) => asked) }
+  try {
+    // Silence is the only thing that is waited for.
+    const records = await openOwnDomainDns(settings, { queryMs: 2_000, totalMs: 8_000 })(name)
+    return { ...records, texts: [...records.texts], asked: servers.flatMap(({ asked }) => asked) }
+  } finally {
+    for (const one of [...servers, resolving]) await one.close()
+  }
 }
 
 interface LookUpOptions {
