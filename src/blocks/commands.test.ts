@@ -64,12 +64,16 @@ test('block add and remove say what they did', async () => {
   })
 })
 
-test('an entry that is too wide names the option', async () => {
-  await expect(add(['12.0.0.0/7'])).rejects.toMatchObject({
-    message: '12.0.0.0/7 is wider than /8: confirm it with --force.',
+test.each([
+  ['12.0.0.0/7', 'is wider than /8'],
+  ['2000::/15', 'is wider than /16'],
+  ['example', 'is a whole top-level domain'],
+])('%s is too wide, and the message names the option', async (entry, why) => {
+  await expect(add([entry])).rejects.toMatchObject({
+    message: `${entry} ${why}: confirm it with --force.`,
     exitCode: 2,
   })
-  await add(['12.0.0.0/7'], { force: true })
+  await add([entry], { force: true })
 })
 
 test('an entry of this installation names the option', async () => {
