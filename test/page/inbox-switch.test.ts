@@ -154,8 +154,9 @@ test('the messages of all addresses are searched, selected and deleted like thos
   await page.locator('.mail-open').first().click()
   for (const subject of found) {
     await page.getByRole('heading', { name: subject }).waitFor()
-    expect(await address(page).innerText()).toBe(owners[subject as keyof typeof owners])
-    expect(await page.locator('.mail').count()).toBe(2)
+    const owner = owners[subject as keyof typeof owners]
+    await expect.poll(() => address(page).innerText()).toBe(owner)
+    await expect.poll(() => page.locator('.mail').count()).toBe(2)
     await page.keyboard.press('j')
   }
   await page.keyboard.press('Escape')
