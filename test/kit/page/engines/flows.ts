@@ -55,11 +55,10 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     expect(engine.seen.requests).toStrictEqual([])
     await visitor.click('.remote-images button', 'Load once')
     await waitUntil(() => engine.seen.requests.length > 0)
-    // The hidden copy for printing may request it, too.
     await flush(visitor)
-    expect(new Set(engine.seen.requests.splice(0))).toStrictEqual(
-      new Set(['GET http://images.test/one.png HTTP/1.1']),
-    )
+    const requests = engine.seen.requests.splice(0)
+    expect(new Set(requests)).toStrictEqual(new Set(['GET http://images.test/one.png HTTP/1.1']))
+    expect(requests.length, 'once more for the hidden copy for printing').toBeLessThanOrEqual(2)
   },
 
   async 'a deleted message can be restored, and is deleted on the server when the page is left'({
