@@ -58,7 +58,7 @@ export const isLoaded = computed(() => currentState.value.isLoaded)
 export const isMailboxFull = computed(() => currentState.value.isFull)
 /** The mailbox has older messages that are not listed. */
 export const isTruncated = computed(() => messageList.value.truncated)
-/** One of all mailboxes has. */
+/** Some mailbox has older messages that are not listed. */
 export const isAnyTruncated = computed(() =>
   mailboxes.value.some(({ email }) => stateOf(email).list.truncated),
 )
@@ -75,7 +75,7 @@ export interface ActionLink {
   host: string
 }
 
-/** Of the address that is shown, by the id of the message; undefined if it must not be offered. Loaded by links.ts. */
+/** Links of the address that is shown, by the id of the message; undefined if it must not be offered. Loaded by links.ts. */
 export const actionLinks = signal<ReadonlyMap<number, ActionLink | undefined>>(new Map())
 
 /** Newest first. */

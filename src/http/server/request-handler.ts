@@ -219,7 +219,7 @@ interface ProblemOptions {
   error: unknown
   /** Adds the headers of every response of the route. */
   withHeaders?(response: HttpResponse): HttpResponse
-  /** Of the route. */
+  /** The route's own form of errors. */
   renderProblem?: Route['renderProblem']
   /** Undefined if its time is not counted. */
   secondsTaken?(): number | undefined

@@ -265,7 +265,7 @@ const ALLOWED_HEADERS = [
   'X-API-Key',
   'Claim-Secret',
   'Idempotency-Key',
-  // Of password managers.
+  // Password managers send it.
   'X-Requested-With',
 ].join(', ')
 

@@ -97,7 +97,7 @@ currentMailbox.subscribe((mailbox) => {
   if (onSign && mailbox) passShown(mailbox.email)
 })
 addEventListener('pagehide', () => passShown())
-// From the cache of the browser.
+// The browser has restored the page from its cache.
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted && onSign) passShown(currentMailbox.peek()?.email)
 })
