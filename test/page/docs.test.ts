@@ -72,6 +72,11 @@ async function assertUnbroken(page: Page): Promise<void> {
   })`)) as [rows: number, lines: number][]
   expect(commands.length).toBeGreaterThan(0)
   for (const [rows, lines] of commands) expect(rows).toBe(lines)
+  const [button, code] = await Promise.all(
+    ['> div', 'code'].map((part) => page.locator(`.example .curl ${part}`).first().boundingBox()),
+  )
+  const end = (button?.y ?? 0) + (button?.height ?? 0)
+  expect(code?.y, 'the copy button covers a line').toBeGreaterThanOrEqual(end - 1)
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width)
 }
 
