@@ -181,7 +181,8 @@ export function siteHeader(
 /** Without the theme and the language, which need a script. */
 export function siteFooter({ locale: { t }, config }: Pick<Site, 'locale' | 'config'>): Markup {
   const { abuse } = config
-  return html`<footer class="foot">${abuse === '' ? html`` : html`<a href="mailto:${abuse}">${t('site_abuse')}</a>`}</footer>`
+  if (abuse === '') return html``
+  return html`<footer class="foot"><a href="mailto:${abuse}">${t('site_abuse')}</a></footer>`
 }
 
 export async function siteOf(deps: PageDeps, request: HttpRequest): Promise<Site> {

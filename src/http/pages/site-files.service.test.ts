@@ -105,6 +105,7 @@ describe('errors', () => {
         /<html lang="de"[\s\S]*<h1>Seite nicht gefunden<\/h1>[\s\S]*<a href="\/">/,
       )
       expect(policyFault(text)).toBeUndefined()
+      expect(text, 'an empty footer').not.toContain('<footer')
       expect(headers.get('x-request-id') ?? '').toMatch(/./)
     })
   }
