@@ -28,7 +28,8 @@ for (const [typed, url] of [
   ['localhost:8080', 'https://localhost:8080'],
   ['http://localhost:8080/', 'http://localhost:8080'],
   ['https://Example.com/mail//?a#b', 'https://example.com/mail'],
-  ['https://user:password@mail.example.com', 'https://mail.example.com'],
+  // It would not be sent.
+  ['https://user:password@mail.example.com', undefined],
   ['ftp://mail.example.com', undefined],
   ['javascript://alert(1)', undefined],
   ['no server', undefined],

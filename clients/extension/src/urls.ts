@@ -18,6 +18,7 @@ export function serverUrl(typed: string): string | undefined {
   const text = typed.trim()
   const full = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `https://${text}`
   if (!URL.canParse(full)) return undefined
-  const { protocol, origin, pathname } = new URL(full)
-  return /^https?:$/.test(protocol) ? `${origin}${pathname.replace(/\/+$/, '')}` : undefined
+  const { protocol, origin, username, password, pathname } = new URL(full)
+  if (!/^https?:$/.test(protocol) || username || password) return undefined
+  return `${origin}${pathname.replace(/\/+$/, '')}`
 }
