@@ -138,7 +138,7 @@ export function checkMail(address: Address, wait: number): Promise<Timed<Message
     '/api/check-mail',
     { token, query },
     ({ messages, expiresAt }) =>
-      Array.isArray(messages) && messages.every(isObject) && Number.isFinite(expiresAt),
+      Array.isArray(messages) && messages.every(hasId) && Number.isFinite(expiresAt),
   )
 }
 
@@ -148,9 +148,13 @@ export async function readMail({ server, token }: Address, id: number): Promise<
     server,
     '/api/read-mail',
     { token, query },
-    (result) => isObject(result.message) && isMessage(result.message),
+    (result) => hasId(result.message) && result.message.id === id && isMessage(result.message),
   )
   return message
+}
+
+function hasId(value: unknown): value is { id: number } {
+  return isObject(value) && 'id' in value && Number.isSafeInteger(value.id)
 }
 
 function isMessage({ code, links, sender_email }: Message): boolean {

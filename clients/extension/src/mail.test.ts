@@ -43,6 +43,7 @@ vi.stubGlobal('fetch', (url: string, { headers }: { headers: { authorization: st
 vi.resetModules()
 const { extend } = await import('./actions.ts')
 const { pollDue, refresh, watchAddress } = await import('./mail.ts')
+const { pageRequests } = await import('./requests.ts')
 afterAll(() => vi.unstubAllGlobals())
 
 const HOUR = 3_600_000
@@ -115,11 +116,14 @@ const list = (...ids: number[]) => ({
   expires_at_iso: inHours(1),
 })
 
+const MESSAGE = { id: 1, code: '1234', links: [], sender_email: 'a@shop.test', auth: null }
+
 describe('after what no server should send, the next request waits', () => {
   test.each([
     ['a list without messages', {}, 200, {}],
     ['a list without an end', { messages: [] }, 200, {}],
     ['a list of nothing', { ...list(), messages: [null] }, 200, {}],
+    ['a list of messages without ids', { ...list(), messages: [{}] }, 200, {}],
     [
       'Retry-After as a date',
       { code: 'rate_limited' },
@@ -134,15 +138,17 @@ describe('after what no server should send, the next request waits', () => {
     expect((stored.watches as Watch[])[0]?.nextAt).toBeGreaterThanOrEqual(start + 30_000)
   })
 
-  test('a message without links', async () => {
+  test.each([
+    ['without links', { ...MESSAGE, links: undefined }, 'error_no_server'],
+    ['with another id', { ...MESSAGE, id: 2 }, 'error_no_server'],
+    ['with a link of nothing', { ...MESSAGE, links: [null] }, 'error_internal'],
+  ])('a message %s', async (_, message, sentence) => {
     const done = refresh()
     await respond('/api/check-mail', list(1))
-    await respond('/api/read-mail', { message: { id: 1, code: '1234' } })
-    await expect(done).rejects.toThrow('error_no_server')
+    await respond('/api/read-mail', { message })
+    await expect(done).rejects.toThrow(sentence)
   })
 })
-
-const MESSAGE = { id: 1, code: '1234', links: [], sender_email: 'a@shop.test', auth: null }
 
 test('mail of an address that was restored is waited for', async () => {
   void extend(id)
@@ -157,6 +163,18 @@ test('a code is offered', async () => {
   await respond('/api/read-mail', { message: MESSAGE })
   await vi.waitUntil(() => badges.length > 0)
   expect(badges).toEqual(['1'])
+})
+
+test('a link is offered with the host that it leads to', async () => {
+  const links = [
+    { kind: 'verify', url: 'https://', host: 'shop.test' },
+    { kind: 'verify', url: 'https://other.test/confirm', host: 'shop.test' },
+  ]
+  const done = refresh()
+  await respond('/api/check-mail', list(1))
+  await respond('/api/read-mail', { message: { ...MESSAGE, links } })
+  await done
+  expect(addresses()[0]?.latest?.link?.host).toBe('other.test')
 })
 
 test('a code of an address that was deleted meanwhile is not offered', async () => {
@@ -195,6 +213,16 @@ test.each([
   await done
   const minutesLeft = ((addresses()[0]?.expiresAt ?? 0) - Date.now()) / 60_000
   expect(Math.abs(minutesLeft - 60)).toBeLessThan(2)
+})
+
+test('a watch that became due during a refresh goes on after it', async () => {
+  const done = pageRequests.refresh({ tabId: undefined })
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  stored.watches = [startWatch(id, Date.now())]
+  await respond('/api/check-mail', list())
+  await done
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  expect(query.get('wait')).toBe('25')
 })
 
 test('of very many addresses, the newest are refreshed, and that of the site', async () => {

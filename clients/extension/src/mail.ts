@@ -123,12 +123,12 @@ async function findNewest(
 function findIn({ id, code, links, auth, sender_email }: Message): Found {
   const { domain, badge } = senderBadge(sender_email, auth?.dmarc ?? 'none')
   const isConfirmation = ({ kind, url }: Link) =>
-    /^(verify|sign_in)$/.test(kind) && /^https?:/.test(url)
+    /^(verify|sign_in)$/.test(kind) && /^https?:/.test(url) && URL.canParse(url)
   const link = badge === 'forged' ? undefined : links.find(isConfirmation)
   return {
     id,
     code,
-    link: link ? { url: link.url, host: link.host } : null,
+    link: link ? { url: link.url, host: new URL(link.url).host } : null,
     ...{ sender: domain, badge, at: Date.now(), isUsed: false },
   }
 }
