@@ -42,6 +42,7 @@ vi.stubGlobal('chrome', {
   storage: { local: area, session: area, onChanged: on('changed') },
   tabs: {
     create: ({ url }: { url: string }) => Promise.resolve(seen.push(`open ${url}`)),
+    get: (id: number) => Promise.resolve({ id, url: 'https://evil.test/' }),
     // Without access to a tab, its URL is not known.
     query: () => Promise.resolve([{ id: 1 }]),
     sendMessage: (tab: number, message: object, { frameId }: { frameId: number }) =>
@@ -127,9 +128,16 @@ test.each([
   expect(seen).toEqual([])
 })
 
+const OWN_PAGE = { url: 'chrome-extension://mayfly/popup.html' }
+
 test('the popup and the options may', async () => {
-  const sender = { url: 'chrome-extension://mayfly/options.html' }
-  expect(await request({ type: 'servers' }, sender)).toEqual({ value: stored['servers'] })
+  expect(await request({ type: 'servers' }, OWN_PAGE)).toEqual({ value: stored['servers'] })
+})
+
+test('the popup fills in no code where the tab is at another site by then', async () => {
+  const fill = { type: 'fill-code', ...OFFERED, tabId: 1 }
+  expect(await request(fill, OWN_PAGE)).toEqual({ error: 'error_expired' })
+  expect(seen).toEqual([])
 })
 
 test('when access is taken back, every page is told', async () => {

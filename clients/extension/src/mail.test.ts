@@ -177,6 +177,15 @@ test('a link is offered with the host that it leads to', async () => {
   expect(addresses()[0]?.latest?.link?.host).toBe('other.test')
 })
 
+test('no link of a forged sender is offered', async () => {
+  const links = [{ kind: 'verify', url: 'https://shop.test/', host: 'shop.test' }]
+  const done = refresh()
+  await respond('/api/check-mail', list(1))
+  await respond('/api/read-mail', { message: { ...MESSAGE, links, auth: { dmarc: 'fail' } } })
+  await done
+  expect(addresses()[0]?.latest).toMatchObject({ code: '1234', link: null, badge: 'forged' })
+})
+
 test('a code of an address that was deleted meanwhile is not offered', async () => {
   void watchAddress(id)
   await respond('/api/check-mail', list(1))
