@@ -4,7 +4,7 @@ import { SCHEMES } from '../kit/page/browser.ts'
 import { checkColours } from '../kit/page/contrast.ts'
 import { visitor } from '../kit/page/engines/driver.ts'
 import { startInChromium } from '../kit/page/extension/chromium.ts'
-import { fieldValue, openPopup, tabIdOf } from '../kit/page/extension/person.ts'
+import { fieldValue, openPopup, readStored, tabIdOf } from '../kit/page/extension/person.ts'
 import { createInPopup } from '../kit/page/extension/popup.ts'
 import { HOST } from '../kit/page/extension/sign-up-site.ts'
 import { testExtension } from '../kit/page/extension/suite.ts'
@@ -42,33 +42,51 @@ test('popup and options are accessible', async () => {
   await page.close()
 })
 
-test.runIf(LONG)('elsewhere, the button of the toolbar gives access to one page', async () => {
-  const { engine, site } = stage()
-  const page = visitor(await engine.open())
-  await page.goto(`${site.otherOrigin}/form`)
-  await page.click('#email')
-  const allowed = visitor(await engine.open())
-  await allowed.goto(`${site.origin}/form`)
-  await allowed.click('#email')
-  // The button, or a code that nobody has used yet.
-  await allowed.see('[data-mayfly]')
-  expect(await page.has('[data-mayfly]')).toBe(false)
-  await expect(openPopup(engine, site.otherOrigin)).rejects.toThrow('open and allowed')
+test.runIf(LONG)(
+  'elsewhere, the toolbar gives access to one page, for the menu and the shortcut, too',
+  async () => {
+    const { engine, site } = stage()
+    const page = visitor(await engine.open())
+    await page.goto(`${site.otherOrigin}/form`)
+    await page.click('#email')
+    const allowed = visitor(await engine.open())
+    await allowed.goto(`${site.origin}/form`)
+    await allowed.click('#email')
+    // The button, or a code that nobody has used yet.
+    await allowed.see('[data-mayfly]')
+    expect(await page.has('[data-mayfly]')).toBe(false)
+    await expect(openPopup(engine, site.otherOrigin)).rejects.toThrow('open and allowed')
 
-  await context
-    .pages()
-    .find((one) => one.url().startsWith(site.otherOrigin))
-    ?.bringToFront()
-  const debugging = await context.browser()?.newBrowserCDPSession()
-  expect.assert(debugging)
-  const filter = [{ type: 'tab' }]
-  const { targetInfos } = await debugging.send('Target.getTargets', { filter })
-  const targetId = targetInfos.find(({ url }) => url.startsWith(site.otherOrigin))?.targetId ?? ''
-  const id = new URL(engine.fileUrl('')).host
-  await debugging.send('Extensions.triggerAction', { id, targetId })
-  await waitUntil(() => tabIdOf(engine, site.otherOrigin).catch(() => undefined))
-  const popup = await openPopup(engine, site.otherOrigin)
-  const email = await createInPopup(stage(), popup)
-  await waitUntil(async () => (await fieldValue(page, '#email')) === email)
-  for (const tab of [popup, allowed, page]) await tab.close()
-})
+    await context
+      .pages()
+      .find((one) => one.url().startsWith(site.otherOrigin))
+      ?.bringToFront()
+    const debugging = await context.browser()?.newBrowserCDPSession()
+    expect.assert(debugging)
+    const filter = [{ type: 'tab' }]
+    const { targetInfos } = await debugging.send('Target.getTargets', { filter })
+    const targetId = targetInfos.find(({ url }) => url.startsWith(site.otherOrigin))?.targetId ?? ''
+    const id = new URL(engine.fileUrl('')).host
+    await debugging.send('Extensions.triggerAction', { id, targetId })
+    await waitUntil(() => tabIdOf(engine, site.otherOrigin).catch(() => undefined))
+    const popup = await openPopup(engine, site.otherOrigin)
+    const email = await createInPopup(stage(), popup)
+    await waitUntil(async () => (await fieldValue(page, '#email')) === email)
+
+    // What the browser does for the menu and the shortcut, which no test can reach.
+    const [worker] = context.serviceWorkers()
+    const tabId = await tabIdOf(engine, site.otherOrigin)
+    for (const dispatch of [
+      'contextMenus.onClicked.dispatch({ frameId: 0 }, tab)',
+      `commands.onCommand.dispatch('fill-address', tab)`,
+    ]) {
+      const { addresses: [before] = [] } = await readStored(engine)
+      await worker?.evaluate(`chrome.tabs.get(${tabId}).then((tab) => chrome.${dispatch})`)
+      await waitUntil(async () => {
+        const { addresses: [latest] = [] } = await readStored(engine)
+        return latest?.id !== before?.id && (await fieldValue(page, '#email')) === latest?.email
+      })
+    }
+    for (const tab of [popup, allowed, page]) await tab.close()
+  },
+)

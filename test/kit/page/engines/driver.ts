@@ -8,8 +8,8 @@ export interface Driver {
   evaluate(expression: string): Promise<unknown>
   /** Clicks the middle of the element that the expression returns. */
   click(expression: string): Promise<void>
-  /** Clicks a point of the viewport. */
-  clickAt(x: number, y: number): Promise<void>
+  /** Clicks a point of the viewport. Button 2 is the right one, in Firefox only. */
+  clickAt(x: number, y: number, button?: 0 | 2): Promise<void>
   /** Presses keys one after another, in whatever has the focus. */
   press(keys: readonly Key[]): Promise<void>
   /** The visible text of a frame, which may be of another origin and without scripts. */

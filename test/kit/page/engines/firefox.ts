@@ -91,11 +91,16 @@ export async function openTab(bidi: Bidi): Promise<Driver> {
   await bidi.send('browsingContext.setViewport', { context, viewport: WINDOW })
   const perform = (actions: object) =>
     bidi.send('input.performActions', { context, actions: [actions] })
-  const clickAt = async (x: number, y: number, origin: object | 'viewport' = 'viewport') => {
+  const clickAt = async (
+    x: number,
+    y: number,
+    button = 0,
+    origin: object | 'viewport' = 'viewport',
+  ) => {
     const actions = [
       { type: 'pointerMove', x: Math.floor(x), y: Math.floor(y), origin },
-      { type: 'pointerDown', button: 0 },
-      { type: 'pointerUp', button: 0 },
+      { type: 'pointerDown', button },
+      { type: 'pointerUp', button },
     ]
     await perform({ type: 'pointer', id: 'mouse', actions })
   }
@@ -111,9 +116,9 @@ export async function openTab(bidi: Bidi): Promise<Driver> {
         return found
       })()`
       const { sharedId } = (await call(bidi, { context }, found)) as { sharedId: string }
-      await clickAt(0, 0, { type: 'element', element: { sharedId } })
+      await clickAt(0, 0, 0, { type: 'element', element: { sharedId } })
     },
-    clickAt: (x, y) => clickAt(x, y),
+    clickAt: (x, y, button) => clickAt(x, y, button),
     press: async (keys) => void (await perform(keyActions(keys))),
     async frameText(selector) {
       const found = `document.querySelector(${JSON.stringify(selector)}).contentWindow`
@@ -131,7 +136,7 @@ export async function openTab(bidi: Bidi): Promise<Driver> {
 
 const bytesOf = ({ data }: Record<string, unknown>) => Buffer.from(String(data), 'base64')
 
-async function evaluate(bidi: Bidi, target: object, expression: string): Promise<unknown> {
+export async function evaluate(bidi: Bidi, target: object, expression: string): Promise<unknown> {
   const asText = `(async () => JSON.stringify(await (${expression})) ?? 'null')()`
   const { value } = (await call(bidi, target, asText)) as { value: string }
   return JSON.parse(value)

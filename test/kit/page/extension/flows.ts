@@ -1,7 +1,15 @@
 import { expect } from 'vitest'
 import { waitUntil } from '../../wait-until.ts'
 import { htmlMail } from '../mails.ts'
-import { clickButton, deep, fieldValue, openPopup, type Stage, waitForButton } from './person.ts'
+import {
+  clickButton,
+  deep,
+  fieldValue,
+  openPopup,
+  placeOf,
+  type Stage,
+  waitForButton,
+} from './person.ts'
 import type { Variant } from './sign-up-pages.ts'
 import { HOST } from './sign-up-site.ts'
 
@@ -67,6 +75,8 @@ export async function openOfferedLink({ engine, app, site }: Stage): Promise<voi
   expect(opened()).toBe(false)
   await popup.click(action)
   await waitUntil(opened)
+  // Nor is it offered any longer.
+  await waitUntil(async () => !(await placeOf(tab, 'code')))
   await popup.close()
   await tab.close()
 }

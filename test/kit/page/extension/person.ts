@@ -81,6 +81,10 @@ export async function allowSite(engine: ExtensionEngine, host: string): Promise<
   await page.close()
 }
 
+export async function returnAccess(engine: ExtensionEngine, host: string): Promise<void> {
+  await inExtension(engine, `chrome.permissions.remove({ origins: ['http://${host}/*'] })`)
+}
+
 /** The popup of a tab, in a tab of its own: that of the toolbar closes when something else gets the focus. */
 export async function openPopup(engine: ExtensionEngine, site: string): Promise<Visitor> {
   const tabId = await tabIdOf(engine, site)
