@@ -1,4 +1,5 @@
 import type { Part } from './part.ts'
+import { crashPostgres, crashSqlite, powerPostgres, powerSqlite } from './parts/crashes.ts'
 
 /** In the order in which they run. */
-export const PARTS: readonly Part[] = []
+export const PARTS: readonly Part[] = [crashSqlite, crashPostgres, powerSqlite, powerPostgres]

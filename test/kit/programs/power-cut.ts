@@ -4,13 +4,12 @@ import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { mountProblem } from './capabilities.ts'
 
-/** An ext4 file system in an image file, mounted through a loop device. Needs root. */
-export interface LoopDisk {
+export interface Disk {
   /** The mount point. */
   path: string
-  /** Mounts a copy of what has reached the device so far. Whatever writes to it must be stopped. */
-  copy(name: string): Promise<LoopDisk>
-  /** Unmounts it and deletes the image. */
+  /** Mounts what would be there after a power cut now. Whatever writes to it must be stopped. */
+  cut(name: string): Promise<Disk>
+  /** Unmounts it and deletes its contents. */
   remove(): Promise<void>
 }
 
@@ -20,14 +19,18 @@ const SIZE = '256M'
 // files that are renamed or truncated, no initialization of inode tables in the background.
 const OPTIONS = 'loop,commit=300,noauto_da_alloc,noinit_itable'
 
-export function makeLoopDisk(folder: string, name: string): LoopDisk {
+/**
+ * An ext4 file system in an image file, mounted through a loop device. After a cut it has what has reached the device so far. Needs
+ * root.
+ */
+export function makeLoopDisk(folder: string, name = 'disk'): Disk {
   const image = join(folder, `${name}.img`)
   execFileSync('truncate', ['-s', SIZE, image])
   execFileSync('mkfs.ext4', ['-q', '-F', image])
   return mountImage(image)
 }
 
-function mountImage(image: string): LoopDisk {
+function mountImage(image: string): Disk {
   const path = image.replace(/\.img$/, '')
   mkdirSync(path)
   execFileSync('mount', ['-o', OPTIONS, image, path])
@@ -38,7 +41,7 @@ function mountImage(image: string): LoopDisk {
   )
   return {
     path,
-    async copy(name) {
+    async cut(name) {
       const target = join(image, '..', `${name}.img`)
       await copyUnchanged(image, target, device)
       return mountImage(target)
@@ -101,22 +104,22 @@ export function loopDiskProblem(): string | undefined {
 
 /**
  * Stops these processes and all their descendants (SIGSTOP) and waits until no thread of them runs: a system call that
- * was in progress, such as fsync, has returned. Returns a function that resumes them.
+ * was in progress, such as fsync, has returned. Returns a function that kills them.
  */
 export async function pauseProcesses(roots: readonly number[]): Promise<() => void> {
   const paused = new Set<number>()
-  const resume = () => {
-    for (const pid of paused) signal(pid, 'SIGCONT')
+  const kill = () => {
+    for (const pid of paused) signal(pid, 'SIGKILL')
   }
   for (let attempt = 0; attempt < 2_000; attempt += 1) {
     const pids = roots.flatMap(withDescendants)
     for (const pid of pids.filter((one) => !paused.has(one))) signal(pid, 'SIGSTOP')
     // A process that forked before its SIGSTOP took effect shows its child in the next round.
-    if (pids.every((pid) => paused.has(pid) && isStopped(pid))) return resume
+    if (pids.every((pid) => paused.has(pid) && isStopped(pid))) return kill
     for (const pid of pids) paused.add(pid)
     await pause(5)
   }
-  resume()
+  kill()
   throw new Error(`these processes do not stop: ${[...paused].filter((pid) => !isStopped(pid))}`)
 }
 

@@ -7,6 +7,8 @@ export interface LedgerLine {
   uuid: string
   sha256: string
   token: string
+  /** A deletion that was answered with 200, or one that was only requested: then the mail may be there or not. */
+  deletion?: 'requested' | 'done'
 }
 
 /** The mails that the service must have: an entry is written and synced only after its 250 was read. */
@@ -49,7 +51,7 @@ export interface TestMailbox {
 interface SenderOptions {
   /** A function if there are several: it is called for each connection. */
   smtpPort: number | (() => number)
-  ledger: Ledger
+  ledger: Pick<Ledger, 'write'>
   stopped(): boolean
   /** Called and awaited before a mail is sent, whatever its result. */
   beforeSend?(uuid: string, box: TestMailbox): Promise<void> | void
@@ -109,10 +111,18 @@ async function mailboxFaults(
   token: string,
   lines: readonly LedgerLine[],
 ): Promise<string[]> {
-  const hashes = await storedHashes(url, token)
-  return lines.flatMap(({ uuid, sha256: hash }) => {
-    const [first, second] = hashes.get(uuid) ?? []
-    if (!first) return [`${uuid} is missing`]
+  return compareMailbox(lines, await storedHashes(url, token))
+}
+
+/** The mails by their subject, which is the UUID. */
+export function compareMailbox(
+  lines: readonly LedgerLine[],
+  stored: ReadonlyMap<string, readonly string[]>,
+): string[] {
+  return lines.flatMap(({ uuid, sha256: hash, deletion }) => {
+    const [first, second] = stored.get(uuid) ?? []
+    if (!first) return deletion ? [] : [`${uuid} is missing`]
+    if (deletion === 'done') return [`${uuid} is back although its deletion was answered with 200`]
     if (second) return [`${uuid} is there twice`]
     return first === hash ? [] : [`${uuid} is changed`]
   })

@@ -1,0 +1,50 @@
+import { ENGINES, type Engine } from '../../kit/crash/engines.ts'
+import { mixedLoad } from '../../kit/crash/load.ts'
+import { withPowerCuts } from '../../kit/crash/on-disk.ts'
+import { crashUnderLoad } from '../../kit/crash/rounds.ts'
+import { loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
+import { findProgram } from '../../kit/programs/programs.ts'
+import type { Part } from '../part.ts'
+
+// More are acknowledged while the service starts again: over all parts, more than 500 per fault.
+const MAILS = 400
+const FAULTS = 500
+
+const programProblem = () =>
+  ['dovecot', 'postgres']
+    .map((name) => (findProgram(name) ? undefined : `${name} is missing`))
+    .find(Boolean)
+
+function crashPart(
+  fixed: Pick<Part, 'name' | 'unit'> & Partial<Pick<Part, 'problem'>>,
+  start: Engine['start'],
+): Part {
+  return {
+    problem: programProblem,
+    ...fixed,
+    goal: FAULTS,
+    quickGoal: 2,
+    batch: 20,
+    async run({ count, done, report }) {
+      const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
+      return { done: count, ...(await crashUnderLoad({ start, count, ...load })) }
+    },
+  }
+}
+
+const cutProblem = () => programProblem() ?? loopDiskProblem()
+const { SQLite, PostgreSQL } = ENGINES
+
+/** The service is killed; on PostgreSQL, its server or both by turns. */
+export const crashSqlite = crashPart({ name: 'crash-sqlite', unit: 'kills' }, SQLite.start)
+export const crashPostgres = crashPart({ name: 'crash-postgres', unit: 'kills' }, PostgreSQL.start)
+
+/** Only what the device was handed is there afterwards. */
+export const powerSqlite = crashPart(
+  { name: 'power-sqlite', unit: 'power cuts', problem: cutProblem },
+  withPowerCuts(SQLite, makeLoopDisk),
+)
+export const powerPostgres = crashPart(
+  { name: 'power-postgres', unit: 'power cuts', problem: cutProblem },
+  withPowerCuts(PostgreSQL, makeLoopDisk),
+)

@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDovecot } from '../gmail/dovecot.ts'
+import { checkMail, createSession } from '../http/api-client.ts'
+import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
+import { type Actor, repeatUntilStopped } from './actor.ts'
+
+const ACCOUNT = 'joe@mail.test'
+const PASSWORD = 'app-password'
+// A list has no more.
+const MAX_MAILS = 500
+
+/** Mails for an alias of an account: each is fetched exactly once. */
+export async function gmailActor(): Promise<Actor> {
+  const folder = tempFolder()
+  const dovecot = await openDovecot({ users: { [ACCOUNT]: PASSWORD } })
+  const file = join(folder.path, 'accounts.json')
+  const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
+  writeFileSync(file, JSON.stringify([{ email: ACCOUNT, password: PASSWORD, ...server }]))
+  let alias = { email: '', token: '' }
+  let delivered = 0
+  const subjects = async (url: string) =>
+    (await checkMail(url, alias.token, `&limit=${MAX_MAILS}`)).map(({ subject }) => subject)
+
+  return {
+    env: { MAYFLY_GMAIL_ACCOUNTS_FILE: file },
+    async begin({ url }) {
+      // No alias is issued until the account is known to work.
+      await waitUntil(async () => {
+        alias = await createSession(url, { use_gmail: '1' }).catch(() => alias)
+        return alias.token !== ''
+      })
+    },
+    run: (_, round) =>
+      repeatUntilStopped(round, 50, async () => {
+        if (delivered === MAX_MAILS) return
+        delivered += 1
+        const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${delivered}`
+        dovecot.deliver(ACCOUNT, `${headers}\nMessage-ID: <${delivered}@sender.test>\n\nHello\n`)
+      }),
+    faults: async ({ url }) => fetchedTwice(await subjects(url)),
+    async drain({ url }) {
+      const isComplete = async () => new Set(await subjects(url)).size === delivered
+      await waitUntil(isComplete).catch(() => 'reported below')
+      const found = await subjects(url)
+      return [
+        ...fetchedTwice(found),
+        ...(new Set(found).size === delivered
+          ? []
+          : [`${found.length} of ${delivered} mails were fetched from the account`]),
+      ]
+    },
+    counts: () => ({ 'fetched mails': delivered }),
+    async close() {
+      await dovecot.close()
+      folder.remove()
+    },
+  }
+}
+
+export function fetchedTwice(subjects: readonly string[]): string[] {
+  const twice = subjects.filter((subject, at) => subjects.indexOf(subject) !== at)
+  return twice.map((subject) => `mail ${subject} of the account was stored twice`)
+}

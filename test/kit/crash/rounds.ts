@@ -1,0 +1,106 @@
+import { chmodSync } from 'node:fs'
+import { freeServicePorts } from '../app/service-process.ts'
+import { createSession } from '../http/api-client.ts'
+import { DISK, tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Actor, Target } from './actor.ts'
+import type { Running, StartOptions } from './engines.ts'
+import { mailActor } from './mail-actor.ts'
+
+const BOXES = 10
+/** Every so many rounds, everything is checked and not only what is new. */
+const ALL_EVERY = 10
+
+interface CrashOptions {
+  /** Starts the installation; its `restart` is the fault. */
+  start(options: StartOptions): Promise<Running>
+  count: number
+  /** Mails to be acknowledged before each fault. */
+  mails: number
+  /** Besides senders. */
+  actors?: readonly Actor[]
+  root?: string | undefined
+  /** Distinguishes the faults of a batch from those of others. */
+  first?: number
+  report?(text: string): void
+}
+
+export interface CrashResult {
+  counts: Record<string, number>
+  findings: string[]
+}
+
+/**
+ * Runs load on a new installation, again and again ends it abruptly while the load goes on, and checks what it has then. Each round
+ * has new mailboxes.
+ */
+export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult> {
+  const { count, mails, actors = [], first = 0, report } = options
+  const folder = tempFolder(DISK)
+  // PostgreSQL's user needs access to its data.
+  chmodSync(folder.path, 0o755)
+  const mail = mailActor({ polls: actors.length > 0 })
+  const all = [mail, ...actors]
+  const env = Object.assign({}, ...all.map((actor) => actor.env))
+  const cleanup: (() => unknown)[] = [folder.remove]
+  try {
+    const { root } = options
+    const ports = await freeServicePorts()
+    const running = await options.start({ folder: folder.path, ports, env, root })
+    cleanup.push(running.kill)
+    for (const actor of all) await actor.begin?.(running)
+    const findings: string[] = []
+    for (let round = 1; round <= count; round += 1) {
+      await crashOnce(running, {
+        all,
+        turn: first + round,
+        busy: () => mail.acknowledged() >= mails,
+      })
+      const everything = round % ALL_EVERY === 0 || round === count
+      const found = await faultsOf(all, running, everything)
+      findings.push(...found.map((fault) => `fault ${first + round}: ${fault}`))
+      report?.(`${round} of ${count} faults, ${findings.length} findings`)
+    }
+    for (const actor of all) findings.push(...((await actor.drain?.(running)) ?? []))
+    const code = await running.stop()
+    if (code !== 0) findings.push(`the service ended with ${code} after a SIGTERM`)
+    return { counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
+  } finally {
+    for (const clean of cleanup.reverse()) await clean()
+    for (const actor of actors) await actor.close?.()
+  }
+}
+
+async function crashOnce(
+  running: Running,
+  { all, turn, busy }: { all: readonly Actor[]; turn: number; busy(): boolean },
+): Promise<void> {
+  const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(running.url)))
+  // Controls lose only mail: without mailboxes or tables nothing could be looked for.
+  running.sync?.()
+  let stopping = false
+  const work = Promise.all(
+    all.map((actor) => actor.run(running, { boxes, stopped: () => stopping })),
+  )
+  // Awaited below, but it may reject before.
+  work.catch(() => {})
+  try {
+    await waitUntil(busy)
+    for (const actor of all) await actor.beforeCrash?.(running)
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 200))
+    await running.restart(turn)
+  } finally {
+    stopping = true
+  }
+  await work
+}
+
+async function faultsOf(
+  actors: readonly Actor[],
+  target: Target,
+  everything: boolean,
+): Promise<string[]> {
+  const found = []
+  for (const actor of actors) found.push(...(await actor.faults(target, everything)))
+  return found
+}

@@ -1,0 +1,105 @@
+import { connectSmtp } from '../smtp/smtp-client.ts'
+import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
+
+// The shortest life that a session can have.
+const SHORT_SECONDS = 60
+const DAY_SECONDS = 86_400
+const HOUR_SECONDS = 3_600
+// Extensions end before the longest life of a session, seven days.
+const MAX_EXTENSIONS = 140
+// expires_at has whole seconds.
+const ROUNDING_MS = 1_000
+
+interface Session {
+  token: string
+  email: string
+  expiresAt: number
+}
+
+/** Sessions that are extended by an hour more each time, and sessions that expire during the batch. */
+export function sessionActor(): Actor {
+  const short: Session[] = []
+  /** By token, of the last round: the number of extensions requested, and the latest expiry answered with 200. */
+  let extended = new Map<string, { requests: number; expiresAt: number }>()
+  const faults: string[] = []
+  let extensions = 0
+  const expired = new Set<string>()
+
+  async function createShort({ url, smtpPort }: Target): Promise<void> {
+    const response = await call(`${url}/api/create-session`, form({ ttl: String(SHORT_SECONDS) }))
+    if (response?.status !== 200) return
+    const { token, email, expires_at_iso } = response.body as Record<string, string>
+    if (!token || !email) return
+    short.push({ token, email, expiresAt: Date.parse(expires_at_iso ?? '') })
+    // So that there is something to delete when it expires.
+    const client = await connectSmtp(smtpPort).catch(() => undefined)
+    await client?.send({ to: [email], raw: 'Subject: short-lived\r\n\r\n' })
+    client?.close()
+  }
+
+  async function extend({ url }: Target, token: string): Promise<void> {
+    const known = extended.get(token) ?? { requests: 0, expiresAt: 0 }
+    extended.set(token, known)
+    if (known.requests === MAX_EXTENSIONS) return
+    known.requests += 1
+    const ttl = String(DAY_SECONDS + known.requests * HOUR_SECONDS)
+    const response = await call(`${url}/api/extend-session`, form({ token, ttl }))
+    if (response?.status === 200) {
+      known.expiresAt = Date.parse(String(response.body['expires_at_iso']))
+      extensions += 1
+    } else if (response && response.status !== 503) {
+      faults.push(`extend-session: ${response.status}`)
+    }
+  }
+
+  return {
+    async run(target, { boxes, stopped }) {
+      extended = new Map()
+      await createShort(target)
+      await repeatUntilStopped({ stopped }, 40, async () => {
+        const box = boxes[Math.floor(Math.random() * boxes.length)]
+        if (box) await extend(target, box.token)
+      })
+    },
+    async faults({ url }, all) {
+      const checkExtended = async ([token, { expiresAt }]: [string, { expiresAt: number }]) => {
+        const { body } = await read(url, token)
+        const actual = Date.parse(String(body['expires_at_iso']))
+        return actual >= expiresAt
+          ? undefined
+          : `a session extended to ${at(expiresAt)} now expires at ${body['expires_at']}`
+      }
+      const checkShort = async ({ token, expiresAt }: Session) => {
+        const before = Date.now()
+        const { status } = await read(url, token)
+        if (status === 401) expired.add(token)
+        return expiryFault(expiresAt, { status, before, after: Date.now() })
+      }
+      const found = await Promise.all([
+        ...[...extended].map(checkExtended),
+        ...(all ? short : short.slice(-1)).map(checkShort),
+      ])
+      return [...faults.splice(0), ...found.filter((fault) => fault !== undefined)]
+    },
+    counts: () => ({ extensions, 'expired sessions': expired.size }),
+  }
+}
+
+/** What is wrong with the status of a session that was requested and answered at these times. */
+export function expiryFault(
+  expiresAt: number,
+  { status, before, after }: { status: number; before: number; after: number },
+): string | undefined {
+  if (status === 401 && after < expiresAt - ROUNDING_MS)
+    return `a session is gone before it expires at ${at(expiresAt)}`
+  if (status !== 401 && before > expiresAt + ROUNDING_MS)
+    return `a session that expired at ${at(expiresAt)} answers ${status}`
+  return status === 200 || status === 401 ? undefined : `a session answers ${status}`
+}
+
+async function read(url: string, token: string) {
+  const response = await call(`${url}/api/check-mail?token=${token}`)
+  return response ?? { status: 0, body: {} as Record<string, unknown> }
+}
+
+const at = (ms: number) => new Date(ms).toISOString()
