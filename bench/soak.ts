@@ -1,12 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startMayfly } from './contestants/mayfly.ts'
 import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { options, quick } from './tools/options.ts'
-import { benchFolder, memoryByProcess } from './tools/processes.ts'
-import { TRUST_LOOPBACK } from './tools/proxied-client.ts'
+import { benchFolder } from './tools/processes.ts'
+import { proxiedClient, TRUST_LOOPBACK } from './tools/proxied-client.ts'
 import {
   figure,
   p50AndP99,
@@ -16,14 +15,13 @@ import {
   reportTable,
   say,
 } from './tools/report.ts'
+import { growthOf, MAX_GROWTH, memoryMb, type Sample, soak, WARM_MINUTES } from './tools/soak.ts'
 import { RATES, SESSION_SECONDS, STREAMS, startLoad } from './tools/soak-load.ts'
 
 // Does memory use level off under a steady, moderate load? `--minutes COUNT` sets how long, 30 by default.
 
 const MINUTES = quick ? 0.5 : Number(options.minutes ?? 30)
 const SAMPLE_SECONDS = quick ? 10 : 60
-// From then on the caches are full, and pool mail expires as fast as it arrives.
-const WARM_MINUTES = 10
 
 const ENV = {
   ...TRUST_LOOPBACK,
@@ -37,16 +35,6 @@ interface Heap {
   used: number
   total: number
   external: number
-}
-
-interface Sample {
-  minute: number
-  pssMb: Map<string, number>
-  heaps: Map<string, Heap>
-  dataMb: number
-  pollsMs: number[]
-  mails: number
-  failed: number
 }
 
 async function main(): Promise<void> {
@@ -70,23 +58,28 @@ async function main(): Promise<void> {
     NODE_OPTIONS: `--require=${sampler}`,
   })
   const key = issueKey(UNLIMITED, { ...plan, MAYFLY_DATA: data })
-  const load = startLoad(mayfly, key)
-  const samples: Sample[] = []
-  for (let seconds = SAMPLE_SECONDS; seconds <= MINUTES * 60; seconds += SAMPLE_SECONDS) {
-    await pause(SAMPLE_SECONDS * 1000)
-    const sample = {
-      minute: seconds / 60,
-      pssMb: memoryByProcess(mayfly.pid),
-      heaps: readHeaps(heaps),
-      dataMb: folderMb(data),
-      ...load.take(),
-    }
-    samples.push(sample)
-    progress(rowOf(sample).join('  '))
-  }
-  load.stop()
+  const load = startLoad({ client: proxiedClient('192.0.2.1', mayfly), key })
+  const target = { pids: () => [mayfly.pid], dataFolder: data, wal: /-wal$/ }
+  const heapsBySample = new Map<Sample, Map<string, Heap>>()
+  const rowOf = (sample: Sample) => cellsOf(sample, heapsBySample.get(sample) ?? new Map())
+  const samples = await soak(target, load, {
+    minutes: MINUTES,
+    sampleSeconds: SAMPLE_SECONDS,
+    onSample(sample) {
+      heapsBySample.set(sample, readHeaps(heaps))
+      progress(rowOf(sample).join('  '))
+    },
+  })
+  await load.stop()
   await mayfly.stop()
-  report(samples)
+  reportTable(COLUMNS, samples.map(rowOf))
+  reportHeaps(readHeaps(heaps))
+  for (const [name, grown] of Object.entries(growthOf(samples)))
+    reportGoal(
+      `${name}, end of the trend of its start after ${WARM_MINUTES} minutes: at most ${MAX_GROWTH}`,
+      grown,
+      grown <= MAX_GROWTH,
+    )
 }
 
 function readHeaps(folder: string): Map<string, Heap> {
@@ -99,55 +92,40 @@ function readHeaps(folder: string): Map<string, Heap> {
   )
 }
 
-function folderMb(folder: string): number {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  return files.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0) / 2 ** 20
-}
-
 const sum = (values: Iterable<number>) => Iterator.from(values).reduce((all, one) => all + one, 0)
 const mb = (bytes: number) => (bytes / 2 ** 20).toFixed(0)
 
-const COLUMNS = ['minute', 'all MB', 'main', 'children', 'heap in use', 'reserved', 'data MB']
+const COLUMNS = [
+  ...['minute', 'all MB', 'main', 'children', 'heap in use', 'reserved', 'descriptors', 'data MB'],
+  ...['WAL MB', 'poll p50 ms', 'p99', '250 p50 ms', 'p99', 'mails', 'failed'],
+]
 
-function rowOf({ minute, pssMb, heaps, dataMb, pollsMs, mails, failed }: Sample): string[] {
-  const all = sum(pssMb.values())
+function cellsOf(sample: Sample, heaps: ReadonlyMap<string, Heap>): string[] {
+  const { minute, pssMb, descriptors, dataMb, walMb, pollsMs, acceptedMs, mails, failed } = sample
+  const all = memoryMb(sample)
   const main = pssMb.get('main') ?? 0
-  const reserved = [...heaps.values()].map(({ total }) => total)
-  const used = [...heaps.values()].map((heap) => heap.used)
   return [
-    figure(minute),
-    figure(all),
-    figure(main),
-    figure(all - main),
-    mb(sum(used)),
-    mb(sum(reserved)),
-    figure(dataMb),
+    ...[minute, all, main, all - main].map(figure),
+    mb(sum(heaps.values().map(({ used }) => used))),
+    mb(sum(heaps.values().map(({ total }) => total))),
+    String(descriptors),
+    ...[dataMb, walMb].map(figure),
     ...p50AndP99(pollsMs),
+    ...p50AndP99(acceptedMs),
     String(mails),
     String(failed),
   ]
 }
 
-function report(samples: readonly Sample[]): void {
-  reportTable([...COLUMNS, 'poll p50 ms', 'p99', 'mails', 'failed'], samples.map(rowOf))
-  const last = samples.at(-1)
-  if (!last) return
+function reportHeaps(heaps: ReadonlyMap<string, Heap>): void {
   reportTable(
     ['thread, at the end', 'heap in use', 'reserved', 'buffers'],
-    [...last.heaps].map(([name, { used, total, external }]) => [
+    [...heaps].map(([name, { used, total, external }]) => [
       name,
       mb(used),
       mb(total),
       mb(external),
     ]),
-  )
-  const warm = samples.find(({ minute }) => minute >= WARM_MINUTES)
-  if (!warm || warm === last) return
-  const growth = sum(last.pssMb.values()) / sum(warm.pssMb.values())
-  reportGoal(
-    `memory at the end, of that after ${WARM_MINUTES} minutes: at most 1.1`,
-    growth,
-    growth <= 1.1,
   )
 }
 

@@ -82,6 +82,18 @@ export function memoryByProcess(root: number): Map<string, number> {
   return sums
 }
 
+/** Open files and sockets of a process and all its descendants. */
+export function openDescriptors(root: number): number {
+  const ofProcess = (pid: number) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).length
+    } catch {
+      return 0
+    }
+  }
+  return processTree(root, listProcesses()).reduce((sum, pid) => sum + ofProcess(pid), 0)
+}
+
 /** A file of /proc; empty if the process has exited meanwhile. */
 function readIfRunning(pid: number | string, file: string): string {
   try {

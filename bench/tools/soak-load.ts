@@ -1,7 +1,9 @@
 import { Agent } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { SmtpClient } from '../../test/kit/smtp/smtp-client.ts'
+import { type Ledger, type TestMailbox, uniqueMail } from '../../test/kit/store/ledger.ts'
 import { mailText } from './mail-text.ts'
-import { type Ports, proxiedClient } from './proxied-client.ts'
+import type { ProxiedClient } from './proxied-client.ts'
 
 // A moderate mix of everything: short sessions, mail to them and to the pool, polls, reads, streams and deletions.
 
@@ -15,8 +17,15 @@ const TO_POOL = 0.35
 const POOL_ADDRESSES = 500
 const SENDERS = 8
 const TICK_MS = 100
-// If the service cannot keep up, nothing more is started, and it is reported.
-const MAX_PENDING = 500
+// About half a minute's work: if the service cannot keep up, nothing more is started, and it is reported.
+const MAX_PENDING = 5_000
+// Share of the mails, if there is a ledger.
+const TO_LEDGER = 0.05
+// A service that restarts; 0 is a closed connection.
+const UNAVAILABLE = [0, 421, 451, 502, 503, 504]
+const RETRY_MS = 500
+const MAX_RETRIES = 120
+const MAX_ERRORS = 5
 
 /** Sizes in bytes, with the share of each. */
 const SIZES: readonly (readonly [number, number])[] = [
@@ -32,46 +41,94 @@ interface Box {
   newest?: number
 }
 
-interface SoakLoad {
-  /** Times of polls in milliseconds, and what failed or was left out, since the last call. */
-  take(): { pollsMs: number[]; mails: number; failed: number }
-  stop(): void
+/** Since the last call. */
+export interface Taken {
+  pollsMs: number[]
+  /** From MAIL to the reply after DATA. */
+  acceptedMs: number[]
+  mails: number
+  /** Attempts that met a service that was restarting; they were made again. */
+  retries: number
+  /** What failed for good or was left out. */
+  failed: number
+  /** The first errors of those. */
+  errors: string[]
 }
 
-export function startLoad(ports: Ports, key: string): SoakLoad {
-  const client = proxiedClient('192.0.2.1', ports)
+export interface SoakLoad {
+  take(): Taken
+  /** Resolves when everything that was started is over. */
+  stop(): Promise<void>
+}
+
+interface LoadOptions {
+  client: Pick<ProxiedClient, 'send' | 'open' | 'smtp'>
+  key: string
+  /** Some mails are unique, go to these mailboxes, which last, and are recorded. */
+  recorded?: { ledger: Ledger; boxes: readonly TestMailbox[] }
+}
+
+export function startLoad({ client, key, recorded }: LoadOptions): SoakLoad {
   const agent = new Agent({ keepAlive: true, maxSockets: 50 })
   const boxes: Box[] = []
   const mails = SIZES.map(([share, bytes]) => [share, mailText(bytes)] as const)
   const streams = new Set<() => void>()
-  let [pending, failed, sent, pollsMs] = [0, 0, 0, [] as number[]]
+  let pending = 0
+  let taken = nothingTaken()
 
   const anyBox = () => boxes[Math.floor(Math.random() * boxes.length)]
   const request = async (path: string, token: string, method = 'GET') => {
-    const response = await client.send(path, { token, method, agent })
+    const response = await retried(async () => {
+      const start = performance.now()
+      const { status, body } = await client.send(path, { token, method, agent })
+      return { status, body, ms: performance.now() - start }
+    })
     if (response.status >= 400 && response.status !== 401 && response.status !== 404) {
       throw new Error(`${path}: ${response.status}`)
     }
     return response
   }
 
+  /** As senders and clients do while a service restarts. */
+  async function retried<R extends { status: number }>(attempt: () => Promise<R>): Promise<R> {
+    for (let left = MAX_RETRIES; ; left -= 1) {
+      const result = await attempt().catch((error: Error) => ({ status: 0, error }))
+      if (!('error' in result) && !UNAVAILABLE.includes(result.status)) return result
+      if (left === 0) throw 'error' in result ? result.error : new Error(`still ${result.status}`)
+      taken.retries += 1
+      await pause(RETRY_MS)
+    }
+  }
+
+  async function send(to: string, raw: string | Buffer, allowed: readonly number[]): Promise<void> {
+    const sender = senders[Math.floor(Math.random() * SENDERS)]
+    if (!sender) return
+    const { status, ms } = await retried(() => sender(to, raw))
+    if (!allowed.includes(status)) throw new Error(`mail: ${status}`)
+    taken.mails += 1
+    taken.acceptedMs.push(ms)
+  }
+
   const senders = Array.from({ length: SENDERS }, () => openSender(client.smtp))
   const work: Record<keyof typeof RATES, () => Promise<unknown>> = {
     async mails() {
+      const lasting = recorded?.boxes[Math.floor(Math.random() * recorded.boxes.length)]
+      if (recorded && lasting && Math.random() < TO_LEDGER) {
+        const { uuid, raw, sha256 } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+        await send(lasting.email, raw, [250])
+        recorded.ledger.write({ uuid, sha256, token: lasting.token })
+        return
+      }
       const pool = `p${Math.floor(Math.random() * POOL_ADDRESSES)}@pool.test`
       const to = Math.random() < TO_POOL ? pool : (anyBox()?.email ?? pool)
-      const sender = senders[Math.floor(Math.random() * SENDERS)]
-      const code = await sender?.(to, pick(mails))
       // A session may have ended meanwhile.
-      if (code === 250 || code === 550) sent += 1
-      else throw new Error(`mail: ${code}`)
+      await send(to, pick(mails), [250, 550])
     },
     async polls() {
       const box = anyBox()
       if (!box) return
-      const start = performance.now()
-      const { body } = await request('/api/check-mail?limit=20', box.token)
-      pollsMs.push(performance.now() - start)
+      const { body, ms } = await request('/api/check-mail?limit=20', box.token)
+      taken.pollsMs.push(ms)
       const { messages = [] } = JSON.parse(body.toString()) as { messages?: { id: number }[] }
       if (messages[0]) box.newest = messages[0].id
     },
@@ -122,18 +179,20 @@ export function startLoad(ports: Ports, key: string): SoakLoad {
   }
 
   async function start(name: keyof typeof RATES): Promise<void> {
-    if (pending >= MAX_PENDING) {
-      failed += 1
-      return
-    }
+    if (pending >= MAX_PENDING) return fail(`${name}: left out`)
     pending += 1
     try {
       await work[name]()
-    } catch {
-      failed += 1
+    } catch (error) {
+      fail(String(error))
     } finally {
       pending -= 1
     }
+  }
+
+  function fail(error: string): void {
+    taken.failed += 1
+    if (taken.errors.length < MAX_ERRORS) taken.errors.push(error)
   }
 
   const due = new Map(Object.keys(RATES).map((name) => [name as keyof typeof RATES, 0]))
@@ -150,13 +209,15 @@ export function startLoad(ports: Ports, key: string): SoakLoad {
 
   return {
     take() {
-      const taken = { pollsMs, mails: sent, failed }
-      ;[pollsMs, sent, failed] = [[], 0, 0]
-      return taken
+      const result = taken
+      taken = nothingTaken()
+      return result
     },
-    stop() {
+    async stop() {
       clearInterval(timer)
       for (const close of streams) close()
+      while (pending > 0) await pause(TICK_MS)
+      for (const sender of senders) sender.close()
       agent.destroy()
     },
   }
@@ -171,20 +232,29 @@ function pick(mails: readonly (readonly [number, string])[]): string {
   return (found ?? mails[0])?.[1] ?? ''
 }
 
+function nothingTaken(): Taken {
+  return { pollsMs: [], acceptedMs: [], mails: 0, retries: 0, failed: 0, errors: [] }
+}
+
 /** Sends one mail after the other on one connection, which is replaced now and then. */
 function openSender(connect: () => Promise<SmtpClient>) {
   let last: Promise<unknown> = Promise.resolve()
   let connection: SmtpClient | undefined
-  return (to: string, raw: string): Promise<number> => {
+  const close = () => {
+    connection?.close()
+    connection = undefined
+  }
+  const send = (to: string, raw: string | Buffer): Promise<{ status: number; ms: number }> => {
     const next = last.then(async () => {
       connection ??= await connect()
+      const start = performance.now()
       const { code } = await connection.send({ to: [to], raw })
-      if (code === 250 && Math.random() < 0.8) return code
-      connection.close()
-      connection = undefined
-      return code
+      const ms = performance.now() - start
+      if (code !== 250 || Math.random() > 0.8) close()
+      return { status: code, ms }
     })
-    last = next.catch(() => (connection = undefined))
+    last = next.catch(close)
     return next
   }
+  return Object.assign(send, { close })
 }
