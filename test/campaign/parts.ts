@@ -1,5 +1,13 @@
 import type { Part } from './part.ts'
 import { crashPostgres, crashSqlite, powerPostgres, powerSqlite } from './parts/crashes.ts'
+import { soakNodes, soakSqlite } from './parts/soak.ts'
 
 /** In the order in which they run. */
-export const PARTS: readonly Part[] = [crashSqlite, crashPostgres, powerSqlite, powerPostgres]
+export const PARTS: readonly Part[] = [
+  crashSqlite,
+  crashPostgres,
+  powerSqlite,
+  powerPostgres,
+  soakSqlite,
+  soakNodes,
+]

@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../app/service-process.ts'
+import { tempFolder } from '../store/stores.ts'
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 30 })
+
+/** The commit of the last release; undefined in a copy without the history. */
+export function lastRelease(): { version: string; commit: string } | undefined {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  try {
+    const grep = `--grep=^release ${version.replaceAll('.', '\\.')}$`
+    const commit = git('log', '-1', '--format=%H', grep).toString().trim()
+    return commit === '' ? undefined : { version, commit }
+  } catch {
+    return undefined
+  }
+}
+
+/** Builds it in a temporary folder, with the packages of this clone. */
+export function buildRelease(commit: string): { root: string; remove(): void } {
+  const { path: root, remove } = tempFolder()
+  execFileSync('tar', ['-x', '-C', root], { input: git('archive', commit) })
+  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  execFileSync(process.execPath, ['build/all.ts'], { cwd: root, stdio: 'pipe' })
+  return { root, remove }
+}
+
+/** Whether the changelog allows nodes of the last release beside nodes of this version. */
+export function canRunBesideLastRelease(): boolean {
+  const [, unreleased = ''] = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').split(/^## /m)
+  return !/stop all nodes/.test(unreleased)
+}
