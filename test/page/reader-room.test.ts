@@ -79,7 +79,8 @@ describe('an opened newsletter', () => {
     await page.getByRole('tab', { name: 'Message', exact: true }).click()
     await page.frameLocator('.mail-frame').getByText('The Weekly').waitFor()
     await page.setViewportSize(laptop)
-    const width = async () => (await page.locator('.mail-frame').boundingBox())?.width
+    const width = async () =>
+      Math.round((await page.locator('.mail-frame').boundingBox())?.width ?? 0)
     const before = await width()
     const toggle = page.getByRole('button', { name: 'Phone width' })
     await toggle.click()
@@ -111,7 +112,8 @@ describe('an opened newsletter', () => {
       await page.setViewportSize(size)
       const look = async () => {
         const { visible, top, scrollers, isPageLonger } = await measure(page)
-        return { below: size.height - visible - top, isTop: top <= 56, scrollers, isPageLonger }
+        const below = Math.round(Math.abs(size.height - visible - top))
+        return { below, isTop: top <= 56, scrollers, isPageLonger }
       }
       await expect
         .poll(look)
@@ -147,6 +149,33 @@ describe('an opened newsletter', () => {
       .toMatchObject({ width: 24, height: 24 })
     await expect.poll(async () => (await measure(page)).scrollers).toBe(1)
   })
+})
+
+test('a mail of a fixed width is scaled to fit, also after the screen is turned; at half its size it scrolls', async () => {
+  const page = await openInbox({ viewport: { width: 390, height: 844 }, hasTouch: true })
+  await readNewsletter(page)
+  const scale = () =>
+    page.evaluate(`(() => {
+      const frame = document.querySelector('.mail-frame')
+      return frame.getBoundingClientRect().width / frame.offsetWidth
+    })()`)
+  const hidden = () =>
+    page
+      .frameLocator('.mail-frame')
+      .locator('html')
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+  await expect.poll(scale, { message: 'a table of 560 px' }).toBeCloseTo(0.69, 1)
+  await expect.poll(hidden).toBe(0)
+  await page.setViewportSize({ width: 844, height: 390 })
+  await expect.poll(scale).toBeCloseTo(1, 2)
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect.poll(scale).toBeCloseTo(0.69, 1)
+
+  await page.getByRole('button', { name: 'Back to the list' }).tap()
+  const wide = '<table width="2000"><tr><td>Very wide</td></tr></table>'
+  await read(page, htmlMail(wide, { subject: 'Plans' }), 'Plans')
+  await expect.poll(scale).toBeCloseTo(0.5, 2)
+  expect(await hidden()).toBeGreaterThan(1_000)
 })
 
 test('on narrow screens neither the badge of the sender nor the subject is cut off by what is beside it', async () => {

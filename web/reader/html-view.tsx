@@ -4,10 +4,10 @@ import type { Message } from '../site/api.ts'
 import { Button } from '../site/controls.tsx'
 import { t } from '../site/i18n.ts'
 import { localStore, parseJson } from '../site/storage.ts'
-import { frameDocument, SANDBOX } from './frame-document.ts'
+import { frameDocument } from './frame-document.ts'
 import { isDarkened, type OwnColours, ownColours } from './mail-colours.ts'
+import { MailFrame } from './mail-frame.tsx'
 import { picturesOf } from './pictures.ts'
-import { preparePrint } from './print.ts'
 import { TextView } from './text-views.tsx'
 
 interface HtmlViewProps {
@@ -52,7 +52,6 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
   useEffect(() => {
     ownColours.value = own
   }, [own])
-  useEffect(() => (srcdoc === undefined ? undefined : preparePrint(message, srcdoc)), [srcdoc])
 
   if (isTooLarge) return <TextFallback reason={t('reader_too_large')} text={message.body_text} />
   if (resources === 'failed') {
@@ -70,14 +69,12 @@ export function HtmlView({ message, token, onShown }: HtmlViewProps) {
           onLoadOnce={() => setImagesRequested(true)}
         />
       )}
-      <iframe
-        // Another policy or color scheme needs a new frame.
-        key={`${remoteImages} ${isDark}`}
-        class={`mail-frame${colorScheme ? ' own-scheme' : ''}${isInverted ? ' inverted' : ''}${isPhoneWidth.value ? ' phone-width' : ''}`}
-        title={t('reader_frame', { subject: message.subject || t('reader_no_subject') })}
-        sandbox={SANDBOX}
-        referrerpolicy="no-referrer"
+      <MailFrame
+        message={message}
         srcdoc={srcdoc}
+        version={`${remoteImages} ${isDark}`}
+        look={`${colorScheme ? ' own-scheme' : ''}${isInverted ? ' inverted' : ''}`}
+        isPhoneWidth={isPhoneWidth.value}
       />
     </>
   )

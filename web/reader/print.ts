@@ -36,11 +36,18 @@ const MEASURED_WIDTH = 640
  * of the mail replaces everything else. The height of the frame on display is unknown to us, and so would be cut off. No browser
  * breaks a frame between lines: one may be divided by the end of a page, unlike with `printMessage`.
  */
-export function preparePrint(message: Message, srcdoc: string): () => void {
+export function preparePrint(
+  message: Message,
+  srcdoc: string,
+  onReady: (copy: HTMLIFrameElement) => void,
+): () => void {
   shown = srcdoc
   const frame = frameOf(message, srcdoc)
   frame.className = 'print-copy'
-  frame.addEventListener('load', () => frame.classList.add('ready'))
+  frame.addEventListener('load', () => {
+    frame.classList.add('ready')
+    onReady(frame)
+  })
   // Once the mail itself is on display.
   const timer = setTimeout(() => document.body.append(frame))
   const measure = () => {
