@@ -88,6 +88,17 @@ test('remote images are blocked and counted, loaded on request without cookies o
   const picture = page.frameLocator('.mail-frame').getByRole('img', { name: 'One' })
   await picture.waitFor()
   await expect.poll(async () => (await picture.boundingBox())?.width).toStrictEqual(30)
+  // Also by the copies of the message that are printed.
+  await page.locator('.print-copy.ready').waitFor({ state: 'attached' })
+  await page.evaluate(`
+    printed = false
+    document.addEventListener('load', ({ target }) => {
+      if (target.contentDocument) target.contentWindow.print = () => { printed = true }
+    }, true)
+    dispatchEvent(new Event('beforeprint'))
+  `)
+  await page.getByRole('button', { name: 'Print' }).click()
+  await expect.poll(() => page.evaluate('printed')).toBe(true)
   expect(paths()).toStrictEqual(['/first-1.png', '/first-2.png', '/first-3.png'])
   for (const { headers } of requests) {
     expect(headers.referer).toBeUndefined()

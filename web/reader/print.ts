@@ -14,8 +14,8 @@ let shown: string | undefined
 /** Prints the message alone: what is on display, or its text, below a short header. */
 export function printMessage(message: Message): void {
   const frame = frameOf(message, shown)
-  frame.className = 'print-frame'
   frame.addEventListener('load', () => {
+    frame.className = 'print-frame'
     const focused = document.activeElement
     // Safari prints the page that has the focus.
     frame.contentWindow?.focus()
@@ -43,7 +43,6 @@ export function preparePrint(
 ): () => void {
   shown = srcdoc
   const frame = frameOf(message, srcdoc)
-  frame.className = 'print-copy'
   frame.addEventListener('load', () => {
     frame.classList.add('ready')
     onReady(frame)
@@ -69,14 +68,31 @@ function frameOf(message: Message, srcdoc: string | undefined): HTMLIFrameElemen
   frame.setAttribute('sandbox', SANDBOX)
   frame.setAttribute('aria-hidden', 'true')
   frame.tabIndex = -1
+  // Not displayed until it is loaded.
+  frame.className = 'print-copy'
   frame.srcdoc = srcdoc ?? frameDocument('', { remoteImages: false })
   frame.addEventListener('load', () => {
     const page = frame.contentDocument
     if (!page) return
+    removeRemoteStyles(page)
     if (srcdoc === undefined) page.body.append(paragraph(page, message.body_text ?? ''))
     page.body.prepend(headerOf(message, page))
   })
   return frame
+}
+
+// As the sanitiser leaves them.
+const REMOTE_IMAGE = /url\("https?:[^"]*"\)/g
+
+/** Chromium tells other servers our origin when a frame of it loads an image of a style, whatever the policy. Few print those. */
+function removeRemoteStyles(page: Document): void {
+  for (const element of page.querySelectorAll('[style]')) {
+    const style = element.getAttribute('style') ?? ''
+    element.setAttribute('style', style.replace(REMOTE_IMAGE, 'none'))
+  }
+  for (const sheet of page.querySelectorAll('style')) {
+    sheet.textContent = (sheet.textContent ?? '').replace(REMOTE_IMAGE, 'none')
+  }
 }
 
 function headerOf(message: Message, page: Document): HTMLElement {
