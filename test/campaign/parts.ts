@@ -1,5 +1,6 @@
 import type { Part } from './part.ts'
 import { crashPostgres, crashSqlite, powerPostgres, powerSqlite } from './parts/crashes.ts'
+import { FUZZ_PARTS } from './parts/fuzz.ts'
 import { soakNodes, soakSqlite } from './parts/soak.ts'
 
 /** In the order in which they run. */
@@ -8,6 +9,7 @@ export const PARTS: readonly Part[] = [
   crashPostgres,
   powerSqlite,
   powerPostgres,
+  ...FUZZ_PARTS,
   soakSqlite,
   soakNodes,
 ]

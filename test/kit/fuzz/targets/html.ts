@@ -1,0 +1,111 @@
+import { visibleTextOfHtml } from '../../../../src/codes/visible-text.ts'
+import { htmlConverter } from '../../../../src/mime/html-text.ts'
+import { htmlWords } from '../../../../src/mime/html-words.ts'
+import { autolink } from '../../../../web/reader/autolink.ts'
+import { parseCalendar } from '../../../../web/reader/calendar.ts'
+import { PAYLOADS } from '../../page/hostile-html.ts'
+import { bytesOf } from '../seeds.ts'
+import { check, type FuzzTarget } from '../target.ts'
+
+export const HTML_TOKENS: readonly string[] = [
+  ...[
+    '<',
+    '>',
+    '"',
+    "'",
+    '=',
+    '/',
+    '/>',
+    '</',
+    '<!--',
+    '-->',
+    '--!>',
+    '<![CDATA[',
+    ']]>',
+    '<?',
+    '&',
+    '&#',
+    '&lt;',
+  ],
+  ...'svg math style template noscript select table form title textarea xmp mglyph mtext annotation-xml foreignObject iframe a img p div script'
+    .split(' ')
+    .flatMap((name) => [`<${name}>`, `</${name}>`]),
+  ...[
+    ' onerror=alert(1)',
+    ' href="javascript:alert(1)"',
+    ' src=x',
+    ' style="',
+    'url(http://canary.test/x)',
+  ],
+  ...[
+    '@import "//canary.test/x";',
+    '{',
+    '}',
+    ';',
+    ':',
+    '\\',
+    '\\3c ',
+    '/*',
+    '*/',
+    'var(--x)',
+    'position:fixed',
+  ],
+  ...[
+    ' id=attributes',
+    ' name=parentNode',
+    ' is=x',
+    ' xlink:href=',
+    ' background=',
+    ' srcset=',
+    'data:text/html,',
+  ],
+  ...[
+    '\0',
+    '\t',
+    '\n',
+    '\f',
+    '\u00a0',
+    '\ufeff',
+    '\u2028',
+    'java\tscript:',
+    '&#x6a;',
+    '&colon;',
+    '&Tab;',
+  ],
+]
+
+const CALENDAR =
+  'BEGIN:VEVENT\r\nDTSTART;TZID="Europe/Paris":20260101T100000\r\nORGANIZER;CN="A":mailto:a@b.test\r\nSUMMARY:x\\n y\r\nEND:VEVENT\r\n'
+
+/** HTML as text, for lists, searches and pages without scripts, and text as the page links it. */
+export const target: FuzzTarget = {
+  seeds: bytesOf([...PAYLOADS, CALENDAR]),
+  tokens: HTML_TOKENS,
+  maxBytes: 16 * 1024,
+  hangMs: 5_000,
+  maxCost: 20,
+  run(input) {
+    const html = input.toString()
+    const { text, anchors } = visibleTextOfHtml(html)
+    for (const { start, end } of anchors) {
+      check(start >= 0 && start <= end && end <= text.length, 'a link outside the text')
+    }
+    const { convert } = htmlConverter()
+    check(
+      convert(html).length <= 5 * html.length + 70_000,
+      'text that is much longer than its HTML',
+    )
+    const steps = htmlWords(html, 10_000)
+    let step = steps.next()
+    while (!step.done) step = steps.next()
+    check(step.value.words.length <= 10_000, 'too many words')
+    const pieces = autolink(html)
+    const joined = pieces.map((piece) => (typeof piece === 'string' ? piece : piece.url)).join('')
+    check(joined === html, 'linking changes the text')
+    for (const piece of pieces) {
+      if (typeof piece !== 'string')
+        check(/^https?:\/\/[^\s<>"']+$/i.test(piece.url), `a link to ${piece.url}`)
+    }
+    parseCalendar(html)
+  },
+}
