@@ -4,11 +4,15 @@ import type { Part } from '../part.ts'
 /** Hostile inputs, by target (test/kit/fuzz/targets): ten million in all, as many of each as its speed allows. */
 const GOALS = {
   mime: 1_000_000,
-  headers: 1_500_000,
+  headers: 1_000_000,
   codes: 500_000,
   html: 1_000_000,
-  addresses: 2_500_000,
+  addresses: 1_500_000,
   smtp: 1_500_000,
+  bodies: 1_000_000,
+  stripe: 1_000_000,
+  acme: 200_000,
+  webhooks: 50_000,
 }
 
 export const FUZZ_PARTS: readonly Part[] = Object.entries(GOALS).map(([name, goal]) => ({

@@ -26,10 +26,10 @@ export function inputOf(material: Material, number: number): Buffer {
   if (seed) return Buffer.from(seed.subarray(0, maxBytes))
   const random = randomFrom(number)
   let input = slice(pick(seeds, random), maxBytes, random)
-  // Half of them have one mutation, few have many.
+  // Three mutations on average.
   do {
     input = pick(MUTATIONS, random)(input, random, material)
-  } while (random(2) === 0)
+  } while (random(3) > 0)
   return input.subarray(0, maxBytes)
 }
 
