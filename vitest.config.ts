@@ -76,9 +76,8 @@ const LONG_ONLY = [
   ...existing('test/page', [
     // The flows that the other engines run: the rest of test/page has more of them.
     ...['chromium', 'extension-firefox'],
-    // What has no part in receiving and reading mail.
-    ...['docs', 'domains', 'inbox-alerts', 'inbox-keys', 'inbox-restart'],
-    ...['languages', 'reader-room', 'screen-reader', 'webhooks'],
+    // Other pages than the inbox, its languages, and what a restarted browser opens.
+    ...['docs', 'domains', 'inbox-restart', 'languages', 'webhooks'],
   ]),
 ]
 
