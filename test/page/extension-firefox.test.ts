@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Driver, visitor } from '../kit/page/engines/driver.ts'
 import { type FirefoxWithExtension, startInFirefox } from '../kit/page/extension/firefox.ts'
+import { clickBehindWindow } from '../kit/page/extension/hostile.ts'
 import { allowSite, fieldValue, readStored, returnAccess } from '../kit/page/extension/person.ts'
 import { HOST } from '../kit/page/extension/sign-up-site.ts'
 import { testExtension } from '../kit/page/extension/suite.ts'
@@ -43,6 +44,9 @@ test.each([
   expect(addresses[0]?.site).toBe(site.otherOrigin)
   await page.close()
 })
+
+// Chromium is told that every page has the focus, so that tests can run side by side.
+test('a click behind a window of the page fills nothing', () => clickBehindWindow(stage()))
 
 test('access that is taken back removes the button from open pages', async () => {
   const { engine, site } = stage()

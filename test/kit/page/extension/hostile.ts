@@ -102,6 +102,24 @@ export async function attack(stage: Stage): Promise<void> {
   await tab.close()
 }
 
+/** The person clicks into a window of the page, which lies over the button and closes itself: the second click of a double-click. */
+export async function clickBehindWindow(stage: Stage): Promise<void> {
+  const { length } = await addressesOf(stage)
+  const tab = await openHostile(stage)
+  const place = await waitForButton(tab, 'address')
+  await tab.evaluate(
+    `void (globalThis.cover = open('about:blank', '', 'popup,width=400,height=300'))`,
+  )
+  await waitUntil(() => tab.evaluate('!document.hasFocus()'))
+  // Longer than the button has to be in sight.
+  await tab.evaluate('new Promise((resolve) => setTimeout(resolve, 1000))')
+  await tab.clickAt(...place)
+  await tab.evaluate('new Promise((resolve) => setTimeout(resolve, 500))')
+  await tab.evaluate('void cover.close()')
+  await fillOnce(stage, tab, length)
+  await tab.close()
+}
+
 /** A page of an allowed site inside another page: nothing is offered there, as the other page may hide it. */
 export async function openFramed({ engine, site }: Stage): Promise<void> {
   const tab = await engine.open()
