@@ -186,7 +186,7 @@ test.each([
   'a server that is away keeps no access that it did not have (%s)',
   async (hadAccess, removed) => {
     const server = { url: 'http://away.test' }
-    await expect(saveServer(server, { hadAccess })).rejects.toThrow('error_away')
+    await expect(saveServer({ server, hadAccess })).rejects.toThrow('error_away')
     expect(seen).toEqual(removed)
   },
 )
@@ -232,14 +232,14 @@ test.each([
   ['is of a server that was removed', { ...address, server: 'http://removed.test' }],
 ])('an address that %s is deleted here if its server is away', async (_, gone) => {
   stored['addresses'] = [gone]
-  await deleteAddress('a')
+  await deleteAddress({ id: 'a' })
   expect(stored['addresses']).toEqual([])
   expect(seen).toEqual(['delete', 'badge ', { type: 'end-offer', id: 'a' }])
 })
 
 test('any other address stays until its server has deleted it', async () => {
   stored['addresses'] = [address]
-  await expect(deleteAddress('a')).rejects.toThrow('error_away')
+  await expect(deleteAddress({ id: 'a' })).rejects.toThrow('error_away')
   expect(stored['addresses']).toEqual([address])
 })
 

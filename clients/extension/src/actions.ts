@@ -113,7 +113,7 @@ export async function findAddress(id: string): Promise<Address> {
 }
 
 /** Also restores an address that has expired. */
-export async function extend(id: string): Promise<void> {
+export async function extend({ id }: { id: string }): Promise<void> {
   const { expiresAt } = await extendSession(await findAddress(id))
   await changeData(({ addresses }) => {
     const address = addresses.find((one) => one.id === id)
@@ -124,7 +124,7 @@ export async function extend(id: string): Promise<void> {
 }
 
 /** Only here if the server no longer knows it. The server of an expired address, or one that was removed, may be gone for good. */
-export async function deleteAddress(id: string): Promise<void> {
+export async function deleteAddress({ id }: { id: string }): Promise<void> {
   const address = await findAddress(id)
   const { servers } = await readData()
   const isExpired = !address.isPermanent && address.expiresAt <= Date.now()
@@ -146,7 +146,7 @@ async function withdrawOffer(id: string): Promise<void> {
 }
 
 /** In the page of its server, which asks before it takes the token from the fragment. */
-export async function openInPage(id: string): Promise<void> {
+export async function openInPage({ id }: { id: string }): Promise<void> {
   const { server, token } = await findAddress(id)
   await browser.tabs.create({ url: `${server}/#open=${token}` })
 }
@@ -178,10 +178,15 @@ export async function markUsed({ id, messageId }: Offered): Promise<void> {
 }
 
 /** In place of `former`, if it was changed. Access that was granted for a server that is not saved is returned. */
-export async function saveServer(
-  server: Server,
-  { former, hadAccess }: { former?: string | undefined; hadAccess: boolean },
-): Promise<void> {
+export async function saveServer({
+  server,
+  former,
+  hadAccess,
+}: {
+  server: Server
+  former?: string | undefined
+  hadAccess: boolean
+}): Promise<void> {
   await checkServer(server).catch(async (error: unknown) => {
     if (!hadAccess) await returnAccess(server.url)
     throw error
@@ -195,11 +200,11 @@ export async function saveServer(
 }
 
 /** The addresses stay, and can still be read, until they expire. */
-export async function removeServer(removed: string): Promise<void> {
+export async function removeServer({ url }: { url: string }): Promise<void> {
   await changeData((data) => {
-    data.servers = data.servers.filter(({ url }) => url !== removed)
+    data.servers = data.servers.filter((one) => one.url !== url)
   })
-  await returnAccess(removed)
+  await returnAccess(url)
 }
 
 /** Unless a server at another port of the host needs it. */
@@ -211,7 +216,7 @@ async function returnAccess(url: string): Promise<void> {
   if (!isNeeded) await browser.permissions.remove({ origins: [pattern] }).catch(() => undefined)
 }
 
-export async function makeDefault(url: string): Promise<void> {
+export async function makeDefault({ url }: { url: string }): Promise<void> {
   await changeData((data) => {
     data.servers = data.servers.toSorted((a, b) => Number(b.url === url) - Number(a.url === url))
   })

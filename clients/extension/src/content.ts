@@ -134,19 +134,14 @@ function showOffer(): void {
     if (code !== null) fillCode(inputs, code)
     end('used')
   }
-  const actions: Action[] = [
-    ...(inputs.length > 0
-      ? [{ text: t('fill_code', code ?? ''), isPrimary: true, run: fill }]
-      : []),
-    ...(code === null
-      ? []
-      : [
-          { text: t('site_copy'), isPrimary: false, run: () => void copy(code, { id, messageId }) },
-        ]),
-    ...(link
-      ? [{ text: t('open_link', link.host), isPrimary: false, run: () => end('open-link') }]
-      : []),
-  ]
+  const actions: Action[] = []
+  if (inputs.length > 0) {
+    actions.push({ text: t('fill_code', code ?? ''), isPrimary: true, run: fill })
+  }
+  if (code !== null) {
+    actions.push({ text: t('site_copy'), run: () => void copy(code, { id, messageId }) })
+  }
+  if (link) actions.push({ text: t('open_link', link.host), run: () => end('open-link') })
   // The button for filling it in has the code, too.
   const title = code === null ? t('reader_link_verify') : `${t('reader_code')}: ${code}`
   const lines = [...(inputs.length > 0 ? [] : [title]), senderText(sender, badge)]

@@ -96,7 +96,7 @@ test.each([
   async (_, body, status) => {
     const done = refresh()
     await vi.waitUntil(() => pending.has('/api/check-mail'))
-    const extended = extend(id)
+    const extended = extend({ id })
     await respond('/api/extend-session', { expires_at_iso: inHours(24) })
     await extended
     await respond('/api/check-mail', body, status)
@@ -151,7 +151,7 @@ describe('after what no server should send, the next request waits', () => {
 })
 
 test('mail of an address that was restored is waited for', async () => {
-  void extend(id)
+  void extend({ id })
   await respond('/api/extend-session', { expires_at_iso: inHours(24) })
   await vi.waitUntil(() => pending.has('/api/check-mail'))
   expect(query.get('wait')).toBe('25')

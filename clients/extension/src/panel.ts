@@ -25,7 +25,7 @@ export interface Panel {
 export interface Action {
   text: string
   /** First, and across the box. */
-  isPrimary: boolean
+  isPrimary?: boolean
   run(): void
 }
 
@@ -73,10 +73,8 @@ export function showBox(
     panel.close()
     onDismiss()
   }
-  for (const { text: caption, isPrimary, run } of [
-    ...actions,
-    { text: t('site_close'), isPrimary: false, run: dismiss },
-  ]) {
+  const close: Action = { text: t('site_close'), run: dismiss }
+  for (const { text: caption, isPrimary, run } of [...actions, close]) {
     const button = create('button', isPrimary ? PRIMARY : BUTTON)
     button.type = 'button'
     button.textContent = caption

@@ -17,7 +17,7 @@ import { browser } from './browser.ts'
 import { offerOf, pollDue, refresh, showBadge, watchAddress } from './mail.ts'
 import type { ContentCommand, Offered } from './messages.ts'
 import { isAllowed, sendToPage } from './sites.ts'
-import { readData, type Server } from './store.ts'
+import { readData } from './store.ts'
 import { t } from './texts.ts'
 
 // What the other scripts ask of the background script. Tokens are in none of it: an address is named by its id.
@@ -101,21 +101,14 @@ export const pageRequests = {
     if (isFilled) await markUsed(offered)
     return isFilled
   },
-  used: (offered: Offered) => markUsed(offered),
-  'open-link': (offered: Offered) => openLink(offered),
-  open: ({ id }: { id: string }) => openInPage(id),
-  extend: ({ id }: { id: string }) => extend(id),
-  delete: ({ id }: { id: string }) => deleteAddress(id),
+  used: markUsed,
+  'open-link': openLink,
+  open: openInPage,
+  extend,
+  delete: deleteAddress,
   domains: ({ server }: { server: string }) => listDomains(server),
   servers: async (_request: object) => (await readData()).servers,
-  'save-server': ({
-    server,
-    ...before
-  }: {
-    server: Server
-    former: string | undefined
-    hadAccess: boolean
-  }) => saveServer(server, before),
-  'default-server': ({ url }: { url: string }) => makeDefault(url),
-  'remove-server': ({ url }: { url: string }) => removeServer(url),
+  'save-server': saveServer,
+  'default-server': makeDefault,
+  'remove-server': removeServer,
 }
