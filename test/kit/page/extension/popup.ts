@@ -96,6 +96,12 @@ export async function createInPopup(
   return email
 }
 
+async function deleteInPopup(popup: Visitor, email: string): Promise<void> {
+  await popup.click(`[data-email="${email}"] [data-action=delete]`)
+  await popup.click(`[data-email="${email}"] [data-action=confirm-delete]`)
+  await popup.gone(`[data-email="${email}"]`)
+}
+
 /** Code mail arrives, is shown, is filled in by the popup. */
 export async function fillCodeFromPopup(stage: Stage): Promise<void> {
   const { engine, app, site } = stage
@@ -125,6 +131,8 @@ export async function useTwoServers(stage: Stage, second: App): Promise<void> {
   expect(email).toBe(`second@${SECOND_DOMAIN}`)
   await second.mail(email, textMail('Your code is 407713.', { from: 'Tea <tea@tea.test>' }))
   await popup.see(`[data-email="${email}"] .code`, '407713')
+  // Else the code would be offered in the pages of the next tests.
+  await deleteInPopup(popup, email)
   await popup.close()
   await page.close()
   await removeServer(engine, second.url)
@@ -140,9 +148,7 @@ export async function deleteWithoutServer(stage: Stage): Promise<void> {
   const email = await createInPopup(stage, popup)
   await removeServer(engine, app.url)
   await popup.see('#setup')
-  await popup.click(`[data-email="${email}"] [data-action=delete]`)
-  await popup.click(`[data-email="${email}"] [data-action=confirm-delete]`)
-  await popup.gone(`[data-email="${email}"]`)
+  await deleteInPopup(popup, email)
   await popup.close()
   await page.close()
   const key = servers.find(({ url }) => url === app.url)?.key
@@ -163,9 +169,7 @@ export async function seeExpired(stage: Stage): Promise<void> {
   await later.see(`[data-email="${email}"] .error`, sentence)
   await later.click(`[data-email="${email}"] [data-action=extend]`)
   await later.gone(`[data-email="${email}"] .error`)
-  await later.click(`[data-email="${email}"] [data-action=delete]`)
-  await later.click(`[data-email="${email}"] [data-action=confirm-delete]`)
-  await later.gone(`[data-email="${email}"]`)
+  await deleteInPopup(later, email)
   await later.close()
   await page.close()
 }
