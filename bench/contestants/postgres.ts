@@ -9,7 +9,7 @@ export interface BenchPostgres extends Postgres {
 }
 
 // With the defaults, filling a million messages would trigger a checkpoint every few seconds.
-const LARGE = ['shared_buffers=512MB', 'max_wal_size=4GB']
+export const LARGE = ['shared_buffers=512MB', 'max_wal_size=4GB']
 
 /** A private PostgreSQL with durable commits. */
 export async function startPostgres(options: readonly string[] = LARGE): Promise<BenchPostgres> {
@@ -23,6 +23,7 @@ export async function startPostgres(options: readonly string[] = LARGE): Promise
   )) as { pid: number; version: string; fsync: string; commit: string }[]
   if (!row) throw new Error('PostgreSQL returned no settings')
   const values = [`fsync=${row.fsync}`, `synchronous_commit=${row.commit}`, ...options]
-  const settings = `PostgreSQL ${row.version} on the same machine, over a Unix socket; ${values.join(', ').replaceAll('=', ' ')}`
+  const listens = options.some((option) => option.startsWith('listen_addresses='))
+  const settings = `PostgreSQL ${row.version} on the same machine${listens ? '' : ', over a Unix socket'}; ${values.join(', ').replaceAll('=', ' ')}`
   return { ...postgres, pid: row.pid, settings }
 }

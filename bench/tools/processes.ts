@@ -84,14 +84,24 @@ export function memoryByProcess(root: number): Map<string, number> {
 
 /** Open files and sockets of a process and all its descendants. */
 export function openDescriptors(root: number): number {
-  const ofProcess = (pid: number) => {
+  return sumOfTree(root, (pid) => {
     try {
       return readdirSync(`/proc/${pid}/fd`).length
     } catch {
       return 0
     }
-  }
-  return processTree(root, listProcesses()).reduce((sum, pid) => sum + ofProcess(pid), 0)
+  })
+}
+
+/** Bytes that a process and all its descendants have caused to be written to disk, including exited ones. */
+export function diskBytesWritten(root: number): number {
+  return sumOfTree(root, (pid) =>
+    Number(/^write_bytes: (\d+)/m.exec(readIfRunning(pid, 'io'))?.[1] ?? 0),
+  )
+}
+
+function sumOfTree(root: number, read: (pid: number) => number): number {
+  return processTree(root, listProcesses()).reduce((sum, pid) => sum + read(pid), 0)
 }
 
 /** A file of /proc; empty if the process has exited meanwhile. */

@@ -1,4 +1,4 @@
-import { type Agent, request } from 'node:http'
+import { type Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { connectSmtp, type SmtpClient } from '../../test/kit/smtp/smtp-client.ts'
 
@@ -17,12 +17,14 @@ export interface Ports {
 
 interface Response {
   status: number
+  headers: IncomingHttpHeaders
   body: Buffer
 }
 
 interface RequestOptions {
   method?: string
   token?: string
+  headers?: Record<string, string>
   agent?: Agent | false
   signal?: AbortSignal
 }
@@ -36,8 +38,11 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
   })
 
   /** Opens a new connection unless an agent is given. */
-  function open(path: string, { method = 'GET', token, agent = false, signal }: RequestOptions) {
-    const headers = headersOf(token)
+  function open(
+    path: string,
+    { method = 'GET', token, headers: more, agent = false, signal }: RequestOptions,
+  ) {
+    const headers = { ...headersOf(token), ...more }
     const options = { port: httpPort, host: '127.0.0.1', path, method, headers, agent }
     return request({ ...options, ...(signal && { signal }) })
   }
@@ -47,8 +52,8 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
     return await new Promise((resolve, reject) => {
       outgoing.on('error', reject)
       outgoing.on('response', (response) => {
-        const { statusCode: status = 0 } = response
-        buffer(response).then((body) => resolve({ status, body }), reject)
+        const { statusCode: status = 0, headers } = response
+        buffer(response).then((body) => resolve({ status, headers, body }), reject)
       })
     })
   }

@@ -155,6 +155,7 @@ export const PROGRAMS = [
   'fairness',
   'visible',
   'webhooks',
+  'costs',
   'parse',
   'start',
   'memory',

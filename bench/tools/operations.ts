@@ -1,0 +1,236 @@
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { createTransport } from 'nodemailer'
+import { waitUntil } from '../../test/kit/wait-until.ts'
+import type { Mayfly } from '../contestants/mayfly.ts'
+import { mailText } from './mail-text.ts'
+import { proxiedClient } from './proxied-client.ts'
+
+// Single operations of senders and clients, to be repeated for their cost or mixed. Each comes from another address, so that
+// rate limits are counted as for strangers.
+
+const CLIENTS = 2_000
+const LISTED = 3
+const SIZES = { small: mailText(4_096), large: mailText(51_200) }
+
+export interface OperationOptions {
+  /** Operations go to one after the other; may grow. */
+  nodes: readonly Mayfly[]
+  keys: readonly string[]
+  mailboxes: number
+  streams: number
+}
+
+export type Operations = Awaited<ReturnType<typeof openOperations>>
+
+interface Box {
+  email: string
+  token: string
+  etag: string
+  newest: number
+}
+
+export async function openOperations({ nodes, keys, mailboxes, streams }: OperationOptions) {
+  const agent = new Agent({ keepAlive: true })
+  const arrivals = openArrivals()
+  const receiver = await openReceiver(arrivals.arrived)
+  const clientOf = (at: number) => {
+    const node = nodes[at % nodes.length]
+    if (!node) throw new Error('there is no node')
+    return proxiedClient(`10.1.${Math.floor((at % CLIENTS) / 250)}.${at % 250}`, node)
+  }
+  const fetchOk = async (at: number, path: string, options: object) => {
+    const response = await clientOf(at).send(path, { agent, ...options })
+    if (response.status !== 200 && response.status !== 304)
+      throw new Error(`${path}: ${response.status} ${response.body}`)
+    return response
+  }
+
+  async function send(at: number, to: string, size: keyof typeof SIZES, subject = 'cost') {
+    const smtp = await clientOf(at).smtp()
+    const raw = SIZES[size].replace(/^Subject:.*$/m, `Subject: ${subject}`)
+    const { code, text } = await smtp.send({ to: [to], raw })
+    smtp.close()
+    if (code !== 250) throw new Error(`mail rejected: ${text}`)
+  }
+
+  /** Sends a mail and resolves when its event, webhook or response has arrived. */
+  async function sendAndAwait(at: number, to: string): Promise<void> {
+    const { subject, arrival } = arrivals.expect()
+    await send(at, to, 'small', subject)
+    await arrival
+  }
+
+  async function openBox(at: number): Promise<Box> {
+    const { email, token } = await clientOf(at).session()
+    return { email, token, etag: '', newest: 0 }
+  }
+
+  const openBoxes = (length: number) => Promise.all(Array.from({ length }, (_, at) => openBox(at)))
+
+  async function listNew(box: Box, at: number, query = ''): Promise<void> {
+    const path = `/api/check-mail?since_id=${box.newest}${query}`
+    const { body } = await fetchOk(at, path, { token: box.token })
+    box.newest = listOf(body)[0]?.id ?? box.newest
+  }
+
+  /** One with some mail, whose list does not change any more. */
+  async function fill(box: Box, at: number): Promise<void> {
+    for (let mail = 0; mail < LISTED; mail += 1) await send(at, box.email, 'small')
+    await waitUntil(async () => {
+      const { headers, body } = await fetchOk(at, '/api/check-mail', { token: box.token })
+      box.etag = String(headers.etag)
+      return listOf(body).every(({ preview }) => preview !== null)
+    })
+  }
+
+  async function openStream({ token }: Box, at: number): Promise<void> {
+    const stream = clientOf(at).open('/api/events', { token }).end()
+    const [response] = (await once(stream, 'response')) as [IncomingMessage]
+    response.on('data', (chunk: Buffer) => arrivals.arrived(chunk.toString())).on('error', () => {})
+  }
+
+  const quiet = await openBoxes(mailboxes)
+  const busy = await openBoxes(mailboxes)
+  const awaited = await openBoxes(mailboxes)
+  const watched = await openBoxes(streams)
+  await inTurns(quiet.length, SETUP_CONCURRENCY, (at) => fill(boxOf(quiet, at), at))
+  for (const [at, key] of keys.entries()) await addWebhooks(at, key)
+
+  async function addWebhooks(number: number, key: string): Promise<void> {
+    for (let at = 0; at < WEBHOOKS_PER_KEY; at += 1) {
+      const to = hookAddress(number * WEBHOOKS_PER_KEY + at)
+      const query = new URLSearchParams({ url: receiver.url, to })
+      await fetchOk(at, `/webhooks?${query}`, { method: 'POST', token: key })
+    }
+  }
+
+  const keyOf = (at: number) => keys[at % keys.length] ?? ''
+  return {
+    run: {
+      'mail of 4 KB': (at) => send(at, boxOf(busy, at).email, 'small'),
+      'mail of 50 KB': (at) => send(at, boxOf(busy, at).email, 'large'),
+      'mail of 4 KB, STARTTLS': (at) => sendByTls(nodes[at % nodes.length], boxOf(busy, at).email),
+      'mail to a stream': (at) => sendAndAwait(at, boxOf(watched, at).email),
+      'mail to a wait': async (at) => {
+        const box = boxOf(awaited, at)
+        const response = listNew(box, at, '&wait=30')
+        await send(at, box.email, 'small')
+        await response
+      },
+      'mail and its first list': async (at) => {
+        const box = boxOf(awaited, at)
+        await send(at, box.email, 'small')
+        await listNew(box, at)
+      },
+      'mail to a webhook': (at) =>
+        sendAndAwait(at, hookAddress(at % (keys.length * WEBHOOKS_PER_KEY))),
+      'poll, 304': async (at) => {
+        const box = boxOf(quiet, at)
+        const conditional = { token: box.token, headers: { 'if-none-match': box.etag } }
+        const { headers } = await fetchOk(at, '/api/check-mail', conditional)
+        // A list changes once more if a preview is stored after it was read.
+        box.etag = String(headers.etag)
+      },
+      'poll, list': async (at) => {
+        await fetchOk(at, '/api/check-mail', { token: boxOf(quiet, at).token })
+      },
+      session: async (at) => {
+        await clientOf(at).session()
+      },
+      '/emails request': async (at) => {
+        await fetchOk(at, `/emails?to=none${at % 100}@pool.test`, { token: keyOf(at) })
+      },
+    } satisfies Record<string, (at: number) => Promise<void>>,
+    /** Opens the streams, and returns how many. */
+    async watch(): Promise<number> {
+      await inTurns(watched.length, SETUP_CONCURRENCY, (at) => openStream(boxOf(watched, at), at))
+      return watched.length
+    },
+    close() {
+      agent.destroy()
+      receiver.close()
+    },
+  }
+}
+
+const listOf = (body: Buffer) =>
+  (JSON.parse(body.toString()) as { messages: { id: number; preview: string | null }[] }).messages
+
+const SETUP_CONCURRENCY = 20
+const WEBHOOKS_PER_KEY = 10
+const hookAddress = (at: number) => `hook${at}@pool.test`
+
+function boxOf(boxes: readonly Box[], at: number): Box {
+  const box = boxes[at % boxes.length]
+  if (!box) throw new Error('there are no mailboxes')
+  return box
+}
+
+/** Runs operations 0 to `count` - 1, some of them at the same time. `goOn` is called after each. */
+export async function inTurns(
+  count: number,
+  concurrency: number,
+  run: (at: number) => Promise<void>,
+  goOn = () => true,
+): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    for (let isOver = false; next < count && !isOver; isOver = !goOn()) {
+      const at = next
+      next += 1
+      await run(at)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+}
+
+/** Mails that a stream or webhook is expected to report, recognized by their subjects. */
+function openArrivals() {
+  const expected = new Map<string, () => void>()
+  let last = 0
+  return {
+    expect() {
+      last += 1
+      const subject = `expected-${last}-`
+      return { subject, arrival: new Promise<void>((resolve) => expected.set(subject, resolve)) }
+    },
+    arrived(content: string) {
+      for (const [subject] of content.matchAll(/expected-\d+-/g)) {
+        expected.get(subject)?.()
+        expected.delete(subject)
+      }
+    },
+  }
+}
+
+async function openReceiver(arrived: (content: string) => void) {
+  const server = createServer(async (request, response) => {
+    const body = await text(request)
+    response.end()
+    arrived(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/`, close: () => void server.close() }
+}
+
+async function sendByTls(node: Mayfly | undefined, to: string): Promise<void> {
+  const connection = connect(node?.smtpPort ?? 0, '127.0.0.1')
+  await once(connection, 'connect')
+  connection.write('PROXY TCP4 10.2.0.1 127.0.0.1 4000 25\r\n')
+  const transport = createTransport({
+    connection,
+    host: '127.0.0.1',
+    requireTLS: true,
+    tls: { rejectUnauthorized: false },
+  })
+  await transport.sendMail({
+    envelope: { from: 'sender@sender.test', to: [to] },
+    raw: SIZES.small,
+  })
+  transport.close()
+}
