@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { PHONE } from '../kit/page/browser.ts'
+import { storeMailboxes } from '../kit/page/inbox.ts'
 import { emptyTraffic, openPages, recordTraffic } from '../kit/page/pages.ts'
 
 const { app, visit, allow } = openPages()
@@ -46,6 +47,15 @@ test('a new visitor reads what this is, and receives a test mail where others ca
   await page.setViewportSize(PHONE)
   await button.click()
   await page.locator('.mail-open', { hasText: 'Test message' }).waitFor()
+})
+
+test('where mail can arrive, it is said once that an address only receives', async () => {
+  const page = await visit('/favicon.svg')
+  const { token } = await app().session()
+  await storeMailboxes(page, [{ email: 'lafupeno.kidome@mail-box.org', token }])
+  await page.goto(app().url)
+  await page.getByText('It receives mail but cannot send any.').waitFor()
+  expect(await page.getByText(/cannot send/).count()).toBe(1)
 })
 
 /** Whether it is visible without scrolling. */
