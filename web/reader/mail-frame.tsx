@@ -23,7 +23,7 @@ export function MailFrame({ message, srcdoc, version, look, isPhoneWidth }: Mail
     let observer: ResizeObserver | undefined
     const end = preparePrint(message, srcdoc, (copy) => {
       // The copy has its pictures now, and so the width that it needs.
-      observer = observeWidth(room.current, (width) => setScale(fittingScale(copy, width)))
+      observer = observeWidth(room.current, (place) => setScale(fittingScale(copy, place)))
     })
     return () => {
       observer?.disconnect()
@@ -48,7 +48,7 @@ export function MailFrame({ message, srcdoc, version, look, isPhoneWidth }: Mail
 /** Calls back now and after each change; not with 0, as when the page is printed. */
 function observeWidth(
   element: HTMLElement | null,
-  onWidth: (width: number) => void,
+  onWidth: (element: HTMLElement) => void,
 ): ResizeObserver | undefined {
   if (!element) return undefined
   let last = 0
@@ -56,7 +56,7 @@ function observeWidth(
     const { clientWidth } = element
     if (clientWidth === 0 || clientWidth === last) return
     last = clientWidth
-    onWidth(clientWidth)
+    onWidth(element)
   })
   observer.observe(element)
   return observer
@@ -65,21 +65,27 @@ function observeWidth(
 // Text that is smaller is hard to read: what is wider still scrolls sideways.
 const MIN_SCALE = 0.5
 
+interface Size {
+  clientWidth: number
+  clientHeight: number
+}
+
 /** The frame on display is not of our origin: its copy is measured instead. */
-function fittingScale(copy: HTMLIFrameElement, width: number): number {
+function fittingScale(copy: HTMLIFrameElement, { clientWidth, clientHeight }: Size): number {
   let scale = 1
   // With more room, a mail may choose a wider layout, and need yet more.
   for (let round = 0; round < 2; round += 1) {
-    const needed = widthIn(copy, width / scale)
-    if (needed <= width / scale) break
-    scale = Math.max(MIN_SCALE, width / needed)
+    const width = clientWidth / scale
+    const needed = widthIn(copy, width, clientHeight / scale)
+    if (needed <= width) break
+    scale = Math.max(MIN_SCALE, clientWidth / needed)
   }
   return scale
 }
 
-/** The width that the mail needs in a frame of this width, with its scroll bar. */
-function widthIn(copy: HTMLIFrameElement, width: number): number {
-  copy.style.cssText = `display:block;position:fixed;visibility:hidden;width:${width}px;height:0`
+/** The width that the mail needs in a frame of this size, with its scroll bar. */
+function widthIn(copy: HTMLIFrameElement, width: number, height: number): number {
+  copy.style.cssText = `display:block;position:fixed;visibility:hidden;width:${width}px;height:${height}px`
   const root = copy.contentDocument?.documentElement
   const needed = root ? root.scrollWidth + width - root.clientWidth : width
   copy.style.cssText = ''

@@ -61,6 +61,26 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     expect(requests.length, 'once more for the hidden copy for printing').toBeLessThanOrEqual(2)
   },
 
+  async 'a mail of a fixed width is scaled to fit its frame, beside the scroll bar'({
+    visitor,
+    app,
+  }) {
+    const { email } = await openInbox({ visitor, app })
+    const table = `<table width="1000" cellspacing="0"><tr><td>${'<p>Wide</p>'.repeat(90)}</td></tr></table>`
+    await app.mail(email, htmlMail(`<body style="margin:0">${table}</body>`, { subject: 'Wide' }))
+    await visitor.click('.mail-open', 'Wide')
+    await visitor.seeInFrame('.mail-frame', 'Wide')
+    const look = `(() => {
+      const scroller = document.createElement('div')
+      scroller.style.cssText = 'position:fixed;width:99px;overflow:scroll'
+      document.body.append(scroller)
+      const bar = scroller.offsetWidth - scroller.clientWidth
+      scroller.remove()
+      return document.querySelector('.mail-frame').offsetWidth - bar
+    })()`
+    await expect.poll(() => visitor.evaluate(look)).toBe(1000)
+  },
+
   async 'a deleted message can be restored, and is deleted on the server when the page is left'({
     visitor,
     app,
