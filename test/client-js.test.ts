@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   type MailEvent,
   Mayfly,
@@ -280,6 +280,7 @@ test('extend moves the expiry, a token opens the mailbox again, and end deletes 
 
 test('events resume after a lost connection without a gap, and end with the mailbox', async () => {
   const proxy = await openTcpProxy(app.httpPort)
+  onTestFinished(proxy.close)
   const mailbox = await new Mayfly({ url: proxy.url }).createMailbox()
   await send(mailbox.email, { subject: 'before' })
   const events = mailbox.events()
@@ -303,6 +304,7 @@ test('events resume after a lost connection without a gap, and end with the mail
 
 test('events of several mailboxes name theirs, resume, and end with the last of them', async () => {
   const proxy = await openTcpProxy(app.httpPort)
+  onTestFinished(proxy.close)
   const client = new Mayfly({ url: proxy.url })
   const mailboxes = [await mayfly.createMailbox(), await mayfly.createMailbox()] as const
   const [first, second] = mailboxes

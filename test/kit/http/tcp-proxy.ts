@@ -1,26 +1,51 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
 
-/** In front of a server on this port, until the test ends; its connections can be cut. */
-export async function openTcpProxy(port: number) {
+export type TcpProxy = Awaited<ReturnType<typeof openTcpProxy>>
+
+/** In front of a server on this port. Its connections can be cut, and what they carry delayed. */
+export async function openTcpProxy(port: number, { to = '127.0.0.1', listen = '127.0.0.1' } = {}) {
   const sockets = new Set<Socket>()
+  let delayMs = 0
+  /** A delay of zero, as usual, costs one turn of the event loop. */
+  async function forward(from: Socket, into: Socket): Promise<void> {
+    for await (const chunk of from) {
+      if (delayMs > 0) await pause(delayMs)
+      if (!into.write(chunk)) await once(into, 'drain')
+    }
+    into.end()
+  }
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
+    const upstream = connect(port, to)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', () => {}).on('close', () => [client, upstream].map((one) => one.destroy()))
+      socket.setNoDelay(true).on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        for (const one of [client, upstream]) one.destroy()
+      })
     }
-    client.pipe(upstream).pipe(client)
+    forward(client, upstream).catch(() => {})
+    forward(upstream, client).catch(() => {})
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, listen)
   await once(server, 'listening')
+  const { port: own } = server.address() as AddressInfo
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
-  onTestFinished(() => {
-    cut()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
+  return {
+    port: own,
+    url: `http://127.0.0.1:${own}`,
+    cut,
+    /** Delays each piece of data, in both directions, from now on. */
+    delay(ms: number): void {
+      delayMs = ms
+    },
+    close(): void {
+      cut()
+      server.close()
+    },
+  }
 }
