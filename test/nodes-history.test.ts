@@ -135,6 +135,7 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
     [at(1_000, { kind: 'create', address: 'bob@box.test', session: 'eve' })],
   ],
   ['session lost', 'ann', [at(1_000, list('ann', []), { result: 'refused' })]],
+  ['session lost', 'ann', [at(1_000, send('m7', 'ann'), { result: 'refused' })]],
   ['foreign', 'ann', [at(1_000, list('ann', [], 'nobody'))]],
   ['foreign', 'm3', [at(1_000, list('bob', ['m6', 'm5', 'm3']))]],
   ['foreign', 'm3', [at(1_000, read('m3', 'ann', 'bob'))]],

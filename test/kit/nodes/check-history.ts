@@ -120,18 +120,22 @@ function* checkListed(history: Indexed, lists: readonly EntryOf<'list'>[]): Iter
   }
 }
 
-/** Nobody ends a session in a history, so an address has one owner, whose token stays valid. */
+/** Nobody ends a session in a history: an address has one owner, whose token stays valid, and takes mail. */
 function* checkOwners(history: Indexed): Iterable<Violation> {
   const created = history.of('create').filter(({ result }) => result === 'done')
   for (const [address, owners] of Map.groupBy(created, (create) => create.address)) {
     const detail = owners.map(describe).join(' and ')
     if (owners.length > 1) yield { rule: 'two owners', subject: address, detail }
   }
-  for (const list of history.of('list')) {
-    const create = history.sessions.get(list.session)
-    const isValid = create?.result === 'done' && create.end < list.start
-    if (isValid && list.holder === list.session && list.result === 'refused')
-      yield { rule: 'session lost', subject: list.session, detail: describe(list) }
+  const uses = [
+    ...history.of('list').filter(({ holder, session }) => holder === session),
+    ...history.of('send'),
+  ]
+  for (const use of uses) {
+    const create = history.sessions.get(use.session)
+    const isValid = create?.result === 'done' && create.end < use.start
+    if (isValid && use.result === 'refused')
+      yield { rule: 'session lost', subject: use.session, detail: describe(use) }
   }
 }
 
