@@ -1,6 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { missingPrograms, PROGRAMS, type Program } from './kit/programs/programs.ts'
+import {
+  CAMPAIGN_PROGRAMS,
+  findProgram,
+  missingPrograms,
+  PROGRAMS,
+} from './kit/programs/programs.ts'
 
 /** Packages that would start a service at the next boot, and its name. */
 const SERVICES = [
@@ -10,6 +15,9 @@ const SERVICES = [
   ['pgbouncer', 'pgbouncer'],
   ['haproxy', 'haproxy'],
   ['knot', 'knot'],
+  ['patroni', 'patroni'],
+  ['etcd-server', 'etcd'],
+  ['nftables', 'nftables'],
 ] as const
 
 /** Scripts that the pages have and most servers have no font for: package, and a file of it. They are for screenshots only. */
@@ -20,7 +28,12 @@ const FONTS = [
 
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
 
-const missing = missingPrograms()
+// --campaign: also what only `npm run campaign` needs.
+const ALL: Readonly<Record<string, readonly [string, string]>> = {
+  ...PROGRAMS,
+  ...CAMPAIGN_PROGRAMS,
+}
+const missing = findMissing()
 const fonts = FONTS.flatMap(([name, file]) => (existsSync(file) ? [] : [name]))
 const { MAYFLY_TEST_WITHOUT } = process.env
 const mayInstall = isDebian() && process.getuid?.() === 0 && !MAYFLY_TEST_WITHOUT
@@ -33,13 +46,18 @@ function isDebian(): boolean {
   )
 }
 
-function packagesOf(names: readonly Program[]): string[] {
-  return [...new Set(names.map((name) => PROGRAMS[name][0]))]
+function findMissing(): string[] {
+  const more = process.argv.includes('--campaign') ? Object.keys(CAMPAIGN_PROGRAMS) : []
+  return [...missingPrograms(), ...more.filter((name) => findProgram(name) === undefined)]
+}
+
+function packagesOf(names: readonly string[]): string[] {
+  return [...new Set(names.flatMap((name) => ALL[name]?.[0].split(' ') ?? []))]
 }
 
 /** Tests that need a missing program are left out; the run ends with their list. */
-function announce(names: readonly Program[]): void {
-  const lines = names.map((name) => `  ${name.padEnd(24)} ${PROGRAMS[name][1]}`)
+function announce(names: readonly string[]): void {
+  const lines = names.map((name) => `  ${name.padEnd(24)} ${ALL[name]?.[1]}`)
   const how = isDebian()
     ? `as root: apt-get install ${packagesOf(names).join(' ')}`
     : 'with the package manager of this system'
@@ -70,7 +88,7 @@ function install(packages: string[]): void {
   } finally {
     restorePolicy()
   }
-  const still = missingPrograms()
+  const still = findMissing()
   if (still.length > 0) announce(still)
 }
 

@@ -35,6 +35,14 @@ export const PROGRAMS = {
   'systemd-analyze': ['systemd', 'checks the unit'],
 } as const satisfies Record<string, readonly [debianPackage: string, purpose: string]>
 
+/** Those that only `npm run campaign` runs. */
+export const CAMPAIGN_PROGRAMS = {
+  patroni: ['patroni python3-etcd', 'a PostgreSQL that fails over'],
+  etcd: ['etcd-server', 'the leader lock of that'],
+  nft: ['nftables', 'drops packets'],
+  faketime: ['faketime', 'moves clocks'],
+} as const satisfies Record<string, readonly [debianPackages: string, purpose: string]>
+
 export type Program = keyof typeof PROGRAMS
 
 const { PATH = '', MAYFLY_TEST_WITHOUT = '' } = process.env
