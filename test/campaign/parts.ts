@@ -1,4 +1,5 @@
 import type { Part } from './part.ts'
+import { cluster } from './parts/cluster.ts'
 import { crashPostgres, crashSqlite, powerPostgres, powerSqlite } from './parts/crashes.ts'
 import { FUZZ_PARTS } from './parts/fuzz.ts'
 import { soakNodes, soakSqlite } from './parts/soak.ts'
@@ -10,6 +11,7 @@ export const PARTS: readonly Part[] = [
   powerSqlite,
   powerPostgres,
   ...FUZZ_PARTS,
+  cluster,
   soakSqlite,
   soakNodes,
 ]

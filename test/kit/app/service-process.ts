@@ -28,6 +28,8 @@ export interface ServiceProcess {
 export interface SpawnOptions {
   folder: string
   ports: { http: number; smtp: number }
+  /** The address to listen on; by default loopback. */
+  host?: string
   env?: Record<string, string>
   /** The root folder of another copy of the program. */
   root?: string
@@ -44,6 +46,7 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
   const {
     folder,
     ports,
+    host = '127.0.0.1',
     env = {},
     root = ROOT,
     command = [process.execPath, root === ROOT ? MAIN : SOURCE, 'serve'],
@@ -56,7 +59,7 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
     env: {
       ...process.env,
       MAYFLY_DATA: folder,
-      MAYFLY_HOST: '127.0.0.1',
+      MAYFLY_HOST: host,
       MAYFLY_HTTP_PORT: String(ports.http),
       MAYFLY_SMTP_PORT: String(ports.smtp),
       MAYFLY_DOMAINS: 'box.test,pool.test',
@@ -77,7 +80,7 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
   })
   // Not "exit", which may come before the last lines of its output.
   const ended = once(child, 'close').then(() => child.exitCode)
-  const url = `http://127.0.0.1:${ports.http}`
+  const url = `http://${host}:${ports.http}`
   await waitForLivez(`${url}/livez`, child, { output: () => output, eager })
   return {
     child,

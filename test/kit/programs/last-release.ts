@@ -29,6 +29,15 @@ export function buildRelease(commit: string): { root: string; remove(): void } {
   return { root, remove }
 }
 
+/** The oldest commit of this version that knows its schema; undefined in a copy without the history. */
+export function firstWithSchema(): string | undefined {
+  try {
+    return git('log', '-1', '--format=%H', '--', 'src/store/postgres/migrations').toString().trim()
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether the changelog allows nodes of the last release beside nodes of this version. */
 export function canRunBesideLastRelease(): boolean {
   const [, unreleased = ''] = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').split(/^## /m)

@@ -170,7 +170,7 @@ async function startPostgres(place: PostgresPaths): Promise<ChildProcess> {
 }
 
 /** PostgreSQL refuses to run as root. */
-function unprivilegedUser(): User {
+export function unprivilegedUser(): User {
   if (process.getuid?.() !== 0) return undefined
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

@@ -1,0 +1,40 @@
+import { runClusterBatch } from '../../kit/nodes/cluster-batch.ts'
+import { networkProblem } from '../../kit/nodes/network.ts'
+import {
+  buildRelease,
+  canRunBesideLastRelease,
+  firstWithSchema,
+  lastRelease,
+} from '../../kit/programs/last-release.ts'
+import { CAMPAIGN_PROGRAMS, findProgram } from '../../kit/programs/programs.ts'
+import type { Part } from '../part.ts'
+
+/** Three nodes, PostgreSQL and a synchronous standby, Redis and HAProxy, each in its own network namespace. */
+export const cluster: Part = {
+  name: 'cluster',
+  unit: 'faults',
+  goal: 320,
+  quickGoal: 4,
+  batch: 8,
+  problem() {
+    const missing = Object.keys(CAMPAIGN_PROGRAMS).filter((name) => !findProgram(name))
+    return missing.length > 0 ? `missing: ${missing.join(', ')}` : networkProblem()
+  },
+  async run({ count, done, report }) {
+    const older = olderVersion()
+    const { counts, findings } = await runClusterBatch({ count, seed: done + 1, report, older })
+    return { done: count, counts, findings }
+  },
+}
+
+let built: string | undefined
+
+/** The root of the last release, or of an older state of this version where the changelog forbids that. */
+function olderVersion(): string | undefined {
+  const commit = canRunBesideLastRelease() ? lastRelease()?.commit : firstWithSchema()
+  if (built !== undefined || commit === undefined) return built
+  const { root, remove } = buildRelease(commit)
+  process.once('exit', remove)
+  built = root
+  return root
+}

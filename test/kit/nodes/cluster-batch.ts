@@ -1,0 +1,118 @@
+import { writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { checkHistory } from './check-history.ts'
+import { type Cluster, openCluster } from './cluster.ts'
+import { CLUSTER_FAULTS } from './cluster-faults.ts'
+import { startClusterLoad } from './cluster-load.ts'
+import type { Entry } from './history.ts'
+
+interface BatchOptions {
+  count: number
+  seed: number
+  report(text: string): void
+  /** Only these kinds of faults. */
+  kinds?: readonly string[] | undefined
+  /** The root folder of an older version that may run beside this one. */
+  older?: string | undefined
+}
+
+const OLDER = 'node restarted with an older version'
+
+/** A new cluster under load, some faults, of which some overlap, and the check of what its clients recorded. */
+export async function runClusterBatch(options: BatchOptions) {
+  const { count, seed, report, older } = options
+  const random = seededRandom(seed)
+  report('starting the cluster')
+  const cluster = await openCluster()
+  try {
+    const load = await startClusterLoad(cluster, random)
+    const { history } = load
+    const { kinds = Object.keys(CLUSTER_FAULTS) } = options
+    const possible = kinds.filter((kind) => older !== undefined || kind !== OLDER)
+    const done: Promise<string>[] = []
+    const log: string[] = []
+    for (let number = 0; number < count; number += 1) {
+      await pause(2_000 + random() * 6_000)
+      const kind = possible[Math.floor(random() * possible.length)] ?? ''
+      const inject = CLUSTER_FAULTS[kind]
+      if (!inject) throw new Error(`unknown kind of fault: ${kind}`)
+      report(`fault ${number + 1} of ${count}: ${kind}`)
+      const start = history.now()
+      const fault = inject({ cluster, history, random, older }).then((what) => {
+        const entry = `${kind} (${what}) from ${Math.round(start)} to ${Math.round(history.now())} ms`
+        log.push(entry)
+        return kind
+      })
+      done.push(fault)
+      // Every second one begins while its predecessor lasts.
+      if (number % 2 === 1) await Promise.all(done)
+    }
+    const injected = await Promise.all(done)
+    report('recovering')
+    const found = await recoverAndFinish(cluster, load)
+    report('checking')
+    const violations = checkHistory(history.entries)
+    const at = `seed ${seed}: ${log.join('; ')}`
+    const findings = [
+      ...found,
+      ...violations.map(({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`),
+      ...[...load.surprises].map((one) => `unexpected: ${one}`),
+    ].map((one) => `${one} (${at})`)
+    load.close()
+    if (findings.length > 0) saveHistory(history.entries, seed)
+    return { injected, counts: countOf(history.entries, injected), findings }
+  } finally {
+    await cluster.close()
+  }
+}
+
+async function recoverAndFinish(
+  cluster: Cluster,
+  load: { finish(): Promise<void> },
+): Promise<string[]> {
+  try {
+    await cluster.recover()
+    await load.finish()
+    return []
+  } catch (error) {
+    return [`the cluster did not recover: ${error}\n${cluster.output().slice(-3_000)}`]
+  }
+}
+
+/** For a look at what led to a finding. */
+function saveHistory(entries: readonly Entry[], seed: number): void {
+  const lines = entries.map((entry) => JSON.stringify(entry))
+  writeFileSync(`/var/tmp/mayfly-history-${seed}.jsonl`, `${lines.join('\n')}\n`)
+}
+
+function countOf(entries: readonly Entry[], injected: readonly string[]): Record<string, number> {
+  const of = (kind: Entry['kind'], result: Entry['result'] = 'done') =>
+    entries.filter((entry) => entry.kind === kind && entry.result === result).length
+  const foreign = entries.filter(
+    (entry) =>
+      (entry.kind === 'list' || entry.kind === 'read' || entry.kind === 'delete') &&
+      entry.holder !== entry.session,
+  )
+  return {
+    'kinds of faults': new Set(injected).size,
+    'acknowledged mails': of('send'),
+    'mails without a reply': of('send', 'unknown'),
+    'lists checked': of('list'),
+    'foreign attempts': foreign.length,
+    'addresses created': of('create'),
+    'requests with keys': of('request'),
+    'webhook deliveries': of('delivery'),
+    'leases seen': of('lease'),
+  }
+}
+
+/** mulberry32 */
+function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
