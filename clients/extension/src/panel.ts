@@ -109,7 +109,7 @@ function openPanel(
   }
   const timer = setInterval(follow, 100)
   addEventListener('scroll', follow, { capture: true, passive: true })
-  const visibility = watchVisibility(host)
+  const visibility = watchVisibility(host, shadow)
   const panel: Panel & { place(): void } = {
     anchor,
     place: follow,
@@ -136,15 +136,17 @@ function openPanel(
 }
 
 /** A page could cover the button, make it transparent or move it under the pointer, so that people click it without knowing. */
-function watchVisibility(host: HTMLElement) {
+function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
   let clearSince: number | undefined
   // Until the observer has looked; in Firefox undefined from then on.
   let isVisible: boolean | undefined = false
   let place = ''
   const look = () => {
-    const { left, top, width, height } = host.getBoundingClientRect()
+    // Not the host's: what is inside can move alone.
+    const box = (shadow.firstElementChild ?? host).getBoundingClientRect()
+    const { left, top, width, height } = box
     const before = place
-    place = `${Math.round(left)} ${Math.round(top)}`
+    place = [left, top, width, height].map(Math.round).join(' ')
     const root = host.getRootNode() as Document | ShadowRoot
     const isOnTop = root.elementFromPoint(left + width / 2, top + height / 2) === host
     const isUncovered = isVisible ?? !isCovered(host)
@@ -173,9 +175,11 @@ function watchVisibility(host: HTMLElement) {
   }
 }
 
-/** In the top layer, with our styles: those of the page cannot override them, but it can set others. */
+/** In the top layer, with our styles: those of the page cannot override them, but it can set others, and style pseudo-elements. */
 function isAsMade(host: HTMLElement): boolean {
-  return host.matches(':popover-open') && host.style.cssText === styles.get(host)?.text
+  const isOurs = host.matches(':popover-open') && host.style.cssText === styles.get(host)?.text
+  const isEmpty = (name: string) => /^(none|normal)$/.test(getComputedStyle(host, name).content)
+  return isOurs && isEmpty('::before') && isEmpty('::after')
 }
 
 /** By whatever else is in the top layer: its backdrop, shadow or content can be anywhere, and let clicks through. */

@@ -115,12 +115,20 @@ const ATTACKS = `
     undo.push(() => element.remove())
     return element
   }
+  /** Drawn by the button's own element, which every rule for that element leaves alone. */
+  const pseudo = (name) => {
+    const css = Object.entries(COVER).map((pair) => pair.join(': ')).join('; ')
+    const sheet = own('style', { textContent: '[popover]:not([data-own])' + name + ' { content: "Continue"; ' + css + ' }' }, {})
+    undo.push(() => sheet.remove())
+  }
   const WIDE_SHADOW = { 'box-shadow': '0 0 0 9999px white' }
 
   const disguises = {
     backdrop: () => pixel({}).classList.add('veil'),
     shadow: () => pixel(WIDE_SHADOW),
     child: () => pixel({}).append(own('div', {}, COVER)),
+    before: () => pseudo('::before'),
+    after: () => pseudo('::after'),
     nested() {
       const outer = own('div', {}, {})
       pixel(WIDE_SHADOW, outer.attachShadow({ mode: 'closed' }))

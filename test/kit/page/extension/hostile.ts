@@ -17,6 +17,8 @@ export const DISGUISES = [
   ...(['covered', 'transparent', 'filtered', 'clipped', 'enlarged'] as const),
   // By something tiny in the top layer.
   ...(['backdrop', 'shadow', 'child', 'nested'] as const),
+  // By a pseudo-element of its own host.
+  ...(['before', 'after'] as const),
 ]
 
 /** On a site that the person has allowed, with the field in focus and the button beside it. */
