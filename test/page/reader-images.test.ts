@@ -47,7 +47,7 @@ const paths = () => [...new Set(requests.map(({ path }) => path))].sort()
 function mailWithImages(name: string, from = 'Ann <ann@sender.test>'): string {
   return htmlMail(
     `<img src="${origin()}/${name}-1.png" alt="One"><table background="${origin()}/${name}-2.png"><tr><td>x</td></tr></table>
-     <p style="background:url('${origin()}/${name}-3.png')">The end of ${name}</p>`,
+     <p style="background:url(' ${origin().replace('http', 'HTTP')}/${name}-3.png')">The end of ${name}</p>`,
     { subject: name, from },
   )
 }

@@ -127,6 +127,26 @@ describe('an image', () => {
       remoteImages: 2,
       options: { remoteImages: true },
     },
+    'of a style is loaded from the URL that was checked, however it was written': {
+      html: [
+        '//far.test/a',
+        'HTTPS://far.test/a',
+        ' https://far.test/a ',
+        'https:/far.test/a',
+        'https:far.test/a',
+      ]
+        .map((url) => `<p style="background:url('${url}')"></p>`)
+        .join(''),
+      left: '<p style="background: url(&quot;https://far.test/a&quot;);"></p>'.repeat(5),
+      remoteImages: 1,
+      options: { remoteImages: true },
+    },
+    'of a style sheet is too': {
+      html: '<body><style>p{list-style:url(//far.test/a)!important}</style></body>',
+      left: '<style>p { list-style: url("https://far.test/a") !important; }</style>',
+      remoteImages: 1,
+      options: { remoteImages: true },
+    },
     'with several sizes is counted, and never loaded': {
       html: '<img srcset="https://far.test/1 1x, https://far.test/2 2x">',
       left: '<img>',
@@ -142,6 +162,11 @@ describe('an image', () => {
     'embedded in the mail is shown': {
       html: '<img src="cid:a%40b.test" alt="A">',
       left: `<img src="${PICTURE}" alt="A">`,
+      options: { pictures: { 'a@b.test': PICTURE } },
+    },
+    'embedded in the mail is shown as a background': {
+      html: '<p style="background:url(cid:a@b.test)"></p>',
+      left: `<p style="background: url(&quot;${PICTURE}&quot;);"></p>`,
       options: { pictures: { 'a@b.test': PICTURE } },
     },
     'that did not come is not': { html: '<img src="cid:other">', left: '<img>' },

@@ -82,7 +82,7 @@ function frameOf(message: Message, srcdoc: string | undefined): HTMLIFrameElemen
 }
 
 // As the sanitiser leaves them.
-const REMOTE_IMAGE = /url\("https?:[^"]*"\)/g
+const REMOTE_IMAGE = /url\("(?!data:)[^"]*"\)/g
 
 /** Chromium tells other servers our origin when a frame of it loads an image of a style, whatever the policy. Few print those. */
 function removeRemoteStyles(page: Document): void {

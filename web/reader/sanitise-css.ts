@@ -1,8 +1,8 @@
-/** Whether an image URL may stay; the caller counts them. */
-type AllowsImage = (url: string) => boolean
+/** The URL to load instead of this one, or undefined if it may not stay; the caller counts them. */
+type ImageUrl = (url: string) => string | undefined
 
 interface SheetOptions {
-  allows: AllowsImage
+  imageUrl: ImageUrl
   /** Keep rules for dark mode: the frame may be dark. */
   dark: boolean
 }
@@ -25,7 +25,7 @@ export function sanitiseStyleSheet(css: string, options: SheetOptions): string {
 }
 
 /** For style attributes. Cached, because mail layouts repeat the same style in a thousand table cells. */
-export function createStyleSanitiser(allows: AllowsImage): (css: string) => string {
+export function createStyleSanitiser(imageUrl: ImageUrl): (css: string) => string {
   const sheet = new CSSStyleSheet()
   sheet.insertRule('a {}')
   const [rule] = sheet.cssRules
@@ -35,7 +35,7 @@ export function createStyleSanitiser(allows: AllowsImage): (css: string) => stri
     if (cached !== undefined) return cached
     if (css.length > MAX_STYLE || !(rule instanceof CSSStyleRule)) return ''
     rule.style.cssText = css
-    const clean = sanitiseDeclarations(rule.style, allows)
+    const clean = sanitiseDeclarations(rule.style, imageUrl)
     cache.set(css, clean)
     return clean
   }
@@ -54,19 +54,19 @@ function sanitiseRules(rules: CSSRuleList, options: SheetOptions, depth: number)
       const inner = isUsed && sanitiseRules(rule.cssRules, options, depth + 1)
       if (inner) clean.push(`@media ${rule.media.mediaText} {\n${inner}\n}`)
     } else if (rule instanceof CSSStyleRule) {
-      const inner = sanitiseDeclarations(rule.style, options.allows)
+      const inner = sanitiseDeclarations(rule.style, options.imageUrl)
       if (inner) clean.push(`${rule.selectorText} { ${inner} }`)
     }
   }
   return clean.join('\n')
 }
 
-function sanitiseDeclarations(style: CSSStyleDeclaration, allows: AllowsImage): string {
+function sanitiseDeclarations(style: CSSStyleDeclaration, imageUrl: ImageUrl): string {
   for (const name of [...style]) {
-    if (isHarmless(name, style.getPropertyValue(name), allows)) continue
-    // Set rather than removed, so that a shorthand stays one.
-    if (HOLDS_IMAGES.test(name)) style.setProperty(name, 'none', style.getPropertyPriority(name))
-    else style.removeProperty(name)
+    const value = style.getPropertyValue(name)
+    const clean = cleanValue(name, value, imageUrl)
+    if (clean === undefined) style.removeProperty(name)
+    else if (clean !== value) style.setProperty(name, clean, style.getPropertyPriority(name))
   }
   const text = style.cssText
   // The properties were checked one by one; shorthands are checked once more as a whole.
@@ -80,19 +80,28 @@ const LOADS =
   /\\|(?:url|src|image|image-set|cross-fade|element|var|env|attr|paint|expression|if)\s*\(|behavior\s*:|-moz-binding/i
 const HOLDS_IMAGES = /^(?:background|list-style|border)-image(?:-source)?$/
 
-function isHarmless(name: string, value: string, allows: AllowsImage): boolean {
+/** The new value, or undefined to remove the property. */
+function cleanValue(name: string, value: string, imageUrl: ImageUrl): string | undefined {
   // Empty: part of a shorthand that depends on a variable.
-  if (value === '' || name.startsWith('--')) return false
-  if (name === 'position') return value !== 'fixed' && value !== 'sticky'
-  const urls = value.match(URL_PATTERN) ?? []
-  if (LOADS.test(value.replace(URL_PATTERN, ''))) return countUncertain(value, allows)
-  if (urls.length === 0) return true
-  const allowed = urls.map((url) => allows(url.slice('url("'.length, -'")'.length)))
-  return HOLDS_IMAGES.test(name) && allowed.every(Boolean)
+  if (value === '' || name.startsWith('--')) return undefined
+  if (name === 'position') return value === 'fixed' || value === 'sticky' ? undefined : value
+  // Set rather than removed, so that a shorthand stays one.
+  const removed = HOLDS_IMAGES.test(name) ? 'none' : undefined
+  if (LOADS.test(value.replace(URL_PATTERN, ''))) {
+    countUncertain(value, imageUrl)
+    return removed
+  }
+  let isAllowed = true
+  // The frame would resolve what the sender wrote against our page: `https:x` is of our host there.
+  const clean = value.replace(URL_PATTERN, (url) => {
+    const kept = imageUrl(url.slice('url("'.length, -'")'.length))
+    isAllowed &&= removed !== undefined && kept !== undefined
+    return `url("${kept}")`
+  })
+  return isAllowed ? clean : removed
 }
 
-/** Always false, but counts the URLs of an image-set() as remote images. */
-function countUncertain(value: string, allows: AllowsImage): false {
-  for (const [, url = ''] of value.matchAll(/"(https?:[^"\\]*)"/gi)) allows(url)
-  return false
+/** Counts the URLs of an image-set() as remote images. */
+function countUncertain(value: string, imageUrl: ImageUrl): void {
+  for (const [, url = ''] of value.matchAll(/"(https?:[^"\\]*)"/gi)) imageUrl(url)
 }

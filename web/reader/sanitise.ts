@@ -20,10 +20,10 @@ export function sanitise(html: string, options: SanitiseOptions) {
   // An instance of our own, without hooks of others.
   const purifier = createPurifier(window)
   const context = { ...options, remote: new Set<string>() }
-  const allowsImage = (url: string) => imageSource(url, context) !== undefined
+  const imageUrl = (url: string) => imageSource(url, context)
   const colorScheme = declaredScheme(html)
-  const rules = { allows: allowsImage, dark: colorScheme !== undefined }
-  const cleanStyle = createStyleSanitiser(allowsImage)
+  const rules = { imageUrl, dark: colorScheme !== undefined }
+  const cleanStyle = createStyleSanitiser(imageUrl)
   let cssBudget = MAX_CSS
   let hasColours = false
 
