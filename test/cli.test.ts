@@ -108,6 +108,17 @@ describe('mayfly inbox', () => {
     )
   })
 
+  test('with --operator in a pipe exits after the stored mail', async () => {
+    const child = spawn(process.execPath, [SOURCE, 'inbox', '--operator'], {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'exit')
+    child.stdout.resume()
+    expect(await ended).toEqual([0, null])
+  })
+
   test('with --code prints only the code of the first mail that matches, and exits', async () => {
     const args = [SOURCE, 'inbox', '--prefix', 'coded', '--from', 'sender.test', '--code']
     const child = spawn(process.execPath, args, {
