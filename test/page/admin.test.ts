@@ -128,7 +128,9 @@ test('the overview is one request, and all of its plots show the values at the p
   const calls = requested.filter((path) => path.startsWith('/admin/api/'))
   expect(calls).toEqual(['/admin/api/sign-in', '/admin/api/overview'])
   await expect.poll(async () => (await legends())[0]).toMatch(/^Total\s+Stored\s+500$/)
-
+  await page.locator('.tile', { hasText: /^–\s*Checks\s*Not checked yet\.$/ }).waitFor()
+  await page.setViewportSize({ width: 1920, height: 1080 })
+  await page.waitForFunction(`document.querySelector('main').clientWidth > 1_800`)
   // The last minutes: which of them is complete depends on the time.
   const steps = mails.locator('.u-over')
   const { width = 0 } = (await steps.boundingBox()) ?? {}
