@@ -5,7 +5,7 @@ import { firstMailbox, readAddress } from './addresses.ts'
 import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 import { declaredCharset } from './parts.ts'
-import { plainAddresses, possibleAddresses, withoutInsertions } from './possible-addresses.ts'
+import { plainAddresses, possibleAddresses, readingsOf } from './possible-addresses.ts'
 
 const MAX_SUBJECT = 998
 const MAX_SENDER = 320
@@ -92,7 +92,7 @@ export function* readFromAddresses({
     if (left > 0) {
       const part = bytes.toString('latin1', start, Math.min(end, start + left))
       const texts = [unfold(part), unfold(part, declared)]
-      const readings = new Set([...texts, ...texts.map(withoutInsertions)])
+      const readings = new Set(texts.flatMap(readingsOf))
       for (const text of readings) yield* possibleAddresses(text)
       yield ''
     }

@@ -6,6 +6,7 @@ const MAX_LOCAL = 64
 const MAX_HOST = 255
 const LOCAL_END = /(?:"(?:[^"\\]|\\.)*"|(?<![^\s<>,;:()"])[^\s<>,;:()"]*)$/s
 const HOST = /^[\p{L}\p{N}\p{M}._\u3002\uff0e\uff61-]{1,255}/u
+const UNUSUAL_START = /^[^\p{L}\p{N}_@"]+/u
 const BLANKS = /[ \t]{2,}/g
 const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[ \t]/g
 
@@ -13,9 +14,77 @@ const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[
 const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]+/g
 const CONTROLS_AND_COMMENTS = new RegExp(`${CONTROLS.source}|\\([^()]*\\)|[()]`, 'g')
 
-/** Some programs drop control characters and comments before they read an address, also in the middle of a word. */
-export function withoutInsertions(text: string): string {
-  return text.replace(CONTROLS_AND_COMMENTS, '')
+/** The field as programs may see it that drop control characters, comments or quotes, also in the middle of a word. */
+export function readingsOf(line: string): string[] {
+  return [
+    line,
+    line.replace(CONTROLS, ''),
+    line.replace(CONTROLS_AND_COMMENTS, ''),
+    joinedWords(line, false),
+    joinedWords(line, true),
+  ]
+}
+
+const SPECIAL = /[^"(<,;:]+/y
+const ENDS: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
+const SEPARATORS = new Set([',', ';', ':'])
+const EMPTY_BRACKETS = /<\s*>/g
+const QUOTED_SIGNS = /["()<>,;:@]/g
+
+/**
+ * Without comments and quotes. Names lose their @ signs, unless the mailbox has no others. `isNested`: as in RFC 5322; otherwise,
+ * as many programs do, a comment ends at the first bracket, nothing is special between < and >, and a group ends at the first
+ * semicolon. In linear time: what is not closed extends to the end.
+ */
+function joinedWords(line: string, isNested: boolean): string {
+  const text = line.replace(CONTROLS, '').replace(EMPTY_BRACKETS, '')
+  const done: string[] = []
+  let [plain, whole, groupEnd] = ['', '', -1]
+  const endMailbox = () => {
+    done.push(plain.includes('@') ? plain : whole)
+    plain = whole = ''
+  }
+  for (let at = 0; at < text.length; ) {
+    const char = text[at] ?? ''
+    const limit = at < groupEnd ? groupEnd : text.length
+    const end = partEnd(text, at, limit, isNested)
+    const part = text.slice(at, end)
+    const name = nameIn(part)
+    plain += name?.plain ?? part
+    whole += name?.whole ?? part
+    if (char === ':' && !isNested && at > groupEnd) groupEnd = indexOrEnd(text, ';', at)
+    if (SEPARATORS.has(char)) endMailbox()
+    at = end
+  }
+  endMailbox()
+  return done.join(' ')
+}
+
+/** The text of a quoted string or a comment, without its @ signs and with them. */
+function nameIn(part: string): { plain: string; whole: string } | undefined {
+  if (part[0] !== '"' && part[0] !== '(') return undefined
+  const inside = part.slice(1, -1).replace(/\\(.)/gs, '$1')
+  return part[0] === '"'
+    ? { plain: inside.replace(QUOTED_SIGNS, ' '), whole: inside }
+    : { plain: '', whole: ` ${inside} ` }
+}
+
+function indexOrEnd(text: string, char: string, from: number): number {
+  const at = text.indexOf(char, from)
+  return at < 0 ? text.length : at
+}
+
+/** The end of the name, bracket, separator or plain text that starts here. */
+function partEnd(text: string, at: number, limit: number, isNested: boolean): number {
+  const char = text[at] ?? ''
+  SPECIAL.lastIndex = at
+  if (SPECIAL.test(text)) return Math.min(SPECIAL.lastIndex, limit)
+  const close = ENDS[char]
+  if (close === undefined || (isNested && char === '<')) return at + 1
+  let end = text.indexOf(close, at + 1) + 1
+  if (char === '"') end = quotedEnd(text, at)
+  else if (char === '(' && isNested) end = commentEnd(text, at)
+  return end > 0 && end <= limit ? end : limit
 }
 
 /**
@@ -29,7 +98,10 @@ export function* possibleAddresses(line: string): Generator<string> {
     const end = Math.min(at + 1 + 2 * MAX_HOST, next < 0 ? text.length : next)
     const before = text.slice(Math.max(0, at - 2 * MAX_LOCAL), at).trimEnd()
     const after = text.slice(at + 1, end).trimStart()
-    yield joinParts(before, after)
+    const address = joinParts(before, after)
+    yield address
+    // Some programs look for a letter to start with.
+    if (UNUSUAL_START.test(address)) yield address.replace(UNUSUAL_START, '')
     // `ann@a. test` is obsolete, but valid; in `Mr. ann@a.test`, the first dot is not part of the address.
     const joined = [before, after].map((part) => part.replace(BLANK_AT_DOT, ''))
     if (joined[0] !== before || joined[1] !== after)
@@ -49,6 +121,7 @@ const AROUND_SIGN = new RegExp(
 )
 const INSIDE = new RegExp(BLANK_OR_COMMENT, 'gs')
 const SPREAD = /[\s()]/
+const COMMENTS_AND_QUOTES = /\([^()]*\)|[()"]/g
 // So much on each side of an @ sign is read beyond the end of a piece.
 const MAX_SPREAD = 1_000
 
@@ -65,13 +138,19 @@ export function* plainAddresses(field: Buffer): Generator<string | undefined> {
     text += decoded.replace(CONTROLS, '').replace(ALL_BLANKS, ' ')
     // An address may continue in the next piece.
     const stop = end < field.length ? Math.max(0, text.length - MAX_SPREAD) : text.length
-    for (let at = text.indexOf('@', done); at >= 0 && at < stop; at = text.indexOf('@', at + 1)) {
-      AROUND_SIGN.lastIndex = at
-      const [, local, host] = AROUND_SIGN.exec(text) ?? []
-      if (local !== undefined && host !== undefined) yield* plainReadings(local, host)
-    }
+    yield* aroundSigns(text, done, stop)
+    const joined = text.replace(COMMENTS_AND_QUOTES, '')
+    if (joined !== text) yield* aroundSigns(joined, 0, joined.length)
     done = Math.min(stop, MAX_SPREAD)
     text = text.slice(stop - done)
+  }
+}
+
+function* aroundSigns(text: string, start: number, stop: number): Generator<string> {
+  for (let at = text.indexOf('@', start); at >= 0 && at < stop; at = text.indexOf('@', at + 1)) {
+    AROUND_SIGN.lastIndex = at
+    const [, local, host] = AROUND_SIGN.exec(text) ?? []
+    if (local !== undefined && host !== undefined) yield* plainReadings(local, host)
   }
 }
 
