@@ -37,6 +37,25 @@ const page = Object.assign(new EventTarget(), {
   querySelectorAll: () => [email, password].filter(({ isConnected }) => isConnected),
 })
 const requests: string[] = []
+let isAllowed = false
+/** Responds to the request for a new address. */
+let respond: (response: { value: string } | { error: string }) => void
+/** What is shown in the page: at most one panel. */
+let open: { kind: string; click(): void } | undefined
+function openPanel(kind: string, anchor: unknown, click: () => void = () => undefined) {
+  const isOpen = () => open === panel
+  const close = () => {
+    if (isOpen()) open = undefined
+  }
+  const panel = { kind, anchor, click, isOpen, close }
+  open = panel
+  return panel
+}
+vi.doMock('./panel.ts', () => ({
+  showButton: (anchor: unknown, _label: string, click: () => void) =>
+    openPanel('button', anchor, click),
+  showBox: openPanel,
+}))
 let receive: (command: ContentCommand, sender: object, respond: (value: boolean) => void) => void
 const globals = {
   HTMLElement: FakeElement,
@@ -54,7 +73,10 @@ const globals = {
       },
       sendMessage: ({ type }: { type: string }) => {
         requests.push(type)
-        return Promise.resolve({ value: { isAllowed: false, offer: null } })
+        if (type === 'page-state') return Promise.resolve({ value: { isAllowed, offer: null } })
+        return new Promise((resolve) => {
+          respond = resolve
+        })
       },
     },
     i18n: { getMessage: (name: string) => name },
@@ -65,7 +87,10 @@ vi.stubGlobal('top', globals.window)
 // Another file may have loaded them with its own browser.
 vi.resetModules()
 await import('./content.ts')
-afterAll(() => vi.unstubAllGlobals())
+afterAll(() => {
+  vi.unstubAllGlobals()
+  vi.doUnmock('./panel.ts')
+})
 
 beforeEach(() => {
   for (const input of [email, password]) Object.assign(input, { value: '', isConnected: true })
@@ -115,4 +140,18 @@ test('what is meant for another site is refused', () => {
     expect(run(command)).toBe(false)
   }
   expect([email.value, password.value]).toEqual(['', ''])
+})
+
+test('the button comes back neither while its address is created nor in place of a note', async () => {
+  isAllowed = true
+  email.focus()
+  run({ type: 'reload-state' })
+  await vi.waitUntil(() => open?.kind === 'button')
+  open?.click()
+  page.dispatchEvent(new Event('focusin'))
+  expect(open).toBeUndefined()
+  respond({ error: 'error_away' })
+  await vi.waitUntil(() => open)
+  page.dispatchEvent(new Event('focusin'))
+  expect(open?.kind).toBe('note')
 })

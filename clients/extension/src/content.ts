@@ -26,6 +26,8 @@ let shown: Panel | undefined
 /** Until it is closed, the offer is not shown again; a newer one is. */
 let note: Panel | undefined
 let timer: ReturnType<typeof setInterval> | undefined
+/** While the address that the button was clicked for is being created. */
+let isFilling = false
 
 const FOLLOW_MS = 500
 const OFFERED_MS = 10 * 60_000
@@ -82,7 +84,8 @@ function showNote(text: string): void {
 
 /** The button, while an empty e-mail field has the focus. */
 function showAtFocus(): void {
-  if (offer) return
+  // A window that gets the focus back fires events, too.
+  if (offer || isFilling || note?.isOpen()) return
   const focused = isAllowed ? focusedInput() : undefined
   const input = focused?.value === '' && isEmailInput(focused) ? focused : undefined
   if (input && shown?.anchor === input && shown.isOpen()) return
@@ -92,10 +95,13 @@ function showAtFocus(): void {
 
 async function fillNew(input: HTMLInputElement): Promise<void> {
   shown?.close()
+  isFilling = true
   try {
     fillEmail(input, await sendRequest('new-address', {}))
   } catch (error) {
     showNote((error as Error).message)
+  } finally {
+    isFilling = false
   }
 }
 
