@@ -9,6 +9,7 @@ const area = {
     Promise.resolve(Object.fromEntries(names.map((name) => [name, stored[name] ?? []]))),
   set: (values: object) => {
     if (isFull && 'addresses' in values) return Promise.reject(new Error('QUOTA_BYTES exceeded'))
+    onStored()
     return Promise.resolve(void Object.assign(stored, values))
   },
 }
@@ -17,6 +18,7 @@ const TAB = { id: 1, url: 'https://www.shop.test/sign-up' }
 let canRun = true
 let hasField = true
 let isFull = false
+let onStored: () => void = () => undefined
 /** Access to the site. */
 let isGranted = false
 /** The tab is elsewhere when the address has been created. */
@@ -69,6 +71,7 @@ beforeEach(() => {
   canRun = true
   hasField = true
   isFull = false
+  onStored = () => undefined
   isLeft = false
   isGranted = false
   response = () => Response.json(created)
@@ -248,5 +251,12 @@ test('what was used in one page is no longer offered in any', async () => {
   await markUsed({ id: 'a', messageId: 7 })
   expect(seen).toEqual([])
   await markUsed({ id: 'a', messageId: 8 })
-  expect(seen).toEqual(['badge ', { type: 'end-offer', id: 'a' }])
+  expect(seen).toEqual(['badge ', { type: 'end-offer', id: 'a', messageId: 8 }])
+})
+
+test('the badge of a message that arrives while an older one is marked as used stays', async () => {
+  stored['addresses'] = [structuredClone(address)]
+  onStored = () => void seen.push('badge 1')
+  await markUsed({ id: 'a', messageId: 8 })
+  expect(seen.filter((one) => typeof one === 'string')).toEqual(['badge ', 'badge 1'])
 })

@@ -136,11 +136,6 @@ export async function deleteAddress({ id }: { id: string }): Promise<void> {
   await changeData((data) => {
     data.addresses = data.addresses.filter((one) => one.id !== id)
   })
-  await withdrawOffer(id)
-}
-
-/** From the badge and from all pages. */
-async function withdrawOffer(id: string): Promise<void> {
   await showBadge('')
   await sendToAllPages({ type: 'end-offer', id })
 }
@@ -168,13 +163,15 @@ export async function openLink(offered: Offered): Promise<void> {
 }
 
 export async function markUsed({ id, messageId }: Offered): Promise<void> {
-  const isLatest = await changeData(({ addresses }) => {
-    const latest = addresses.find((one) => one.id === id)?.latest
-    if (latest?.id !== messageId) return false
-    latest.isUsed = true
-    return true
+  const latestIn = ({ addresses }: Data) => addresses.find((one) => one.id === id)?.latest
+  if (latestIn(await readData())?.id !== messageId) return
+  // First: a newer message may arrive meanwhile, with a badge of its own.
+  await showBadge('')
+  await changeData((data) => {
+    const latest = latestIn(data)
+    if (latest?.id === messageId) latest.isUsed = true
   })
-  if (isLatest) await withdrawOffer(id)
+  await sendToAllPages({ type: 'end-offer', id, messageId })
 }
 
 /** In place of `former`, if it was changed. Access that was granted for a server that is not saved is returned. */

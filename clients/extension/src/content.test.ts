@@ -142,6 +142,22 @@ test('what is meant for another site is refused', () => {
   expect([email.value, password.value]).toEqual(['', ''])
 })
 
+const OFFER = { id: 'a', code: '1234', link: null, sender: 'shop.test', badge: 'proven' } as const
+
+test('an offer ends with its own message, or with its address', () => {
+  vi.useFakeTimers()
+  run({ type: 'offer', site: 'shop.test', offer: { ...OFFER, messageId: 9 } })
+  run({ type: 'end-offer', id: 'a', messageId: 8 })
+  run({ type: 'end-offer', id: 'b' })
+  expect(open?.kind).toBe('code')
+  run({ type: 'end-offer', id: 'a', messageId: 9 })
+  expect(open).toBeUndefined()
+  run({ type: 'offer', site: 'shop.test', offer: { ...OFFER, messageId: 10 } })
+  run({ type: 'end-offer', id: 'a' })
+  expect(open).toBeUndefined()
+  vi.useRealTimers()
+})
+
 test('the button comes back neither while its address is created nor in place of a note', async () => {
   isAllowed = true
   email.focus()

@@ -61,7 +61,7 @@ function run(command: ContentCommand): boolean {
   if ('site' in command && command.site !== site) return false
   if (command.type === 'reload-state') void loadState()
   if (command.type === 'offer') makeOffer(command.offer)
-  if (command.type === 'end-offer' && offer?.id === command.id) endOffer()
+  if (command.type === 'end-offer') endOfferOf(command)
   if (command.type === 'note') showNote(command.text)
   if (command.type === 'fill-code') {
     const inputs = findCodeInputs(command.code)
@@ -76,6 +76,17 @@ function run(command: ContentCommand): boolean {
   const input = field?.isConnected ? field : findEmailInput()
   if (input) fillEmail(input, command.email)
   return input !== undefined
+}
+
+/** Unless a newer message has been offered meanwhile. */
+function endOfferOf({
+  id,
+  messageId = offer?.messageId,
+}: {
+  id: string
+  messageId?: number
+}): void {
+  if (offer?.id === id && offer.messageId === messageId) endOffer()
 }
 
 function showNote(text: string): void {

@@ -38,6 +38,7 @@ export type ContentCommand =
   | { type: 'find'; site: string; isHere?: boolean }
   | { type: 'fill'; site: string; email: string }
   | { type: 'offer'; site: string; offer: Offer }
-  | { type: 'end-offer'; id: string }
+  // Without a message: whichever of the address is offered.
+  | { type: 'end-offer'; id: string; messageId?: number }
   | { type: 'fill-code'; site: string; code: string }
   | { type: 'note'; text: string }
