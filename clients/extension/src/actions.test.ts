@@ -224,6 +224,7 @@ test('the link of the message that was offered is opened', async () => {
 test('the link of a newer message is offered, not opened', async () => {
   stored['addresses'] = [structuredClone(address)]
   await openLink({ id: 'a', messageId: 7 })
+  await vi.waitUntil(() => seen.length > 1)
   expect(seen).toEqual([
     'badge 1',
     { type: 'offer', site: 'shop.test', offer: expect.objectContaining({ messageId: 8 }) },

@@ -14,6 +14,7 @@ const area = {
 }
 const nothing = () => Promise.resolve()
 const badges: string[] = []
+const sentToPages: string[] = []
 vi.stubGlobal('chrome', {
   storage: { local: area, session: area },
   alarms: { create: nothing, clear: nothing },
@@ -21,7 +22,16 @@ vi.stubGlobal('chrome', {
     setBadgeText: ({ text }: { text: string }) => Promise.resolve(void badges.push(text)),
     setBadgeBackgroundColor: nothing,
   },
-  tabs: { query: () => Promise.resolve([]) },
+  // The first one hangs while it is loaded.
+  scripting: {
+    executeScript: ({ target }: { target: { tabId: number } }) =>
+      target.tabId === 1 ? new Promise(() => undefined) : nothing(),
+  },
+  tabs: {
+    query: () => Promise.resolve([1, 2].map((tab) => ({ id: tab, url: 'https://shop.test/' }))),
+    sendMessage: (tab: number, { type }: { type: string }) =>
+      Promise.resolve(void sentToPages.push(`${type} ${tab}`)),
+  },
   i18n: { getMessage: (name: string) => name },
 })
 /** How many requests there were, also of copies of the address. */
@@ -55,6 +65,7 @@ const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOStri
 beforeEach(() => {
   pending.clear()
   badges.length = 0
+  sentToPages.length = 0
   sent = 0
   stored.watches = []
   id = crypto.randomUUID()
@@ -163,6 +174,14 @@ test('a code is offered', async () => {
   await respond('/api/read-mail', { message: MESSAGE })
   await vi.waitUntil(() => badges.length > 0)
   expect(badges).toEqual(['1'])
+})
+
+test('a page that does not respond holds up neither the offer to another nor the next request', async () => {
+  void watchAddress(id)
+  await respond('/api/check-mail', list(1))
+  await respond('/api/read-mail', { message: MESSAGE })
+  await vi.waitUntil(() => pending.has('/api/check-mail'))
+  expect(sentToPages).toEqual(['offer 2'])
 })
 
 test('a link is offered with the host that it leads to', async () => {

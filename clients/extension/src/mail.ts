@@ -144,8 +144,8 @@ export async function offerInPages(address: Address, found: Found): Promise<void
   const { site } = address
   const offer = offerOf(address, found)
   for (const tab of await tabsOf(site)) {
-    // The page may have been left meanwhile; the popup has it too.
-    await sendToPage(tab, { type: 'offer', site, offer }).catch(() => undefined)
+    // The page may have been left meanwhile; the popup has it too. Not awaited: one that is frozen or still loads does not respond.
+    void sendToPage(tab, { type: 'offer', site, offer }).catch(() => undefined)
   }
 }
 

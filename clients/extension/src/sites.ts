@@ -58,7 +58,8 @@ export async function startInPages(origins: string[]): Promise<void> {
   for (const { id, url } of await browser.tabs.query({})) {
     const pattern = siteOf(url) && url ? patternOf(url) : ''
     if (id === undefined || !origins.includes(pattern) || !sites.includes(pattern)) continue
-    await sendToPage(id, { type: 'reload-state' }).catch(() => undefined)
+    // Not awaited: a page that still loads does not respond.
+    void sendToPage(id, { type: 'reload-state' }).catch(() => undefined)
   }
 }
 
