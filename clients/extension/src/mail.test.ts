@@ -184,6 +184,19 @@ test('a page that does not respond holds up neither the offer to another nor the
   expect(sentToPages).toEqual(['offer 2'])
 })
 
+test.each([
+  ['without a badge if it is of the site of the popup', 'shop.test', []],
+  ['with a badge if it is of another site', 'other.test', ['1']],
+])('what the popup finds is offered in pages, too, %s', async (_, site, expected) => {
+  const done = refresh(site)
+  await respond('/api/check-mail', list(1))
+  await respond('/api/read-mail', { message: MESSAGE })
+  await done
+  await vi.waitUntil(() => sentToPages.length > 0)
+  expect(sentToPages).toEqual(['offer 2'])
+  expect(badges).toEqual(expected)
+})
+
 test('a link is offered with the host that it leads to', async () => {
   const links = [
     { kind: 'verify', url: 'https://', host: 'shop.test' },

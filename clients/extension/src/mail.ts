@@ -41,7 +41,7 @@ export async function pollDue(): Promise<void> {
 }
 
 async function pollWatch(address: Address, watch: Watch, wait: number): Promise<void> {
-  const outcome = await poll(address, wait, (found) => offerInPages(address, found))
+  const outcome = await poll(address, wait)
   if (!outcome) return
   await changeData((data) => {
     data.watches = data.watches.flatMap((one) => {
@@ -55,14 +55,14 @@ async function pollWatch(address: Address, watch: Watch, wait: number): Promise<
 /** More requests at once would exceed the rate limit of a server. */
 const MOST_REFRESHED = 50
 
-/** Asks once for the mail of the newest addresses, those of a site first, for the popup, which shows it. Throws if a server is away. */
+/** Asks once for the mail of the newest addresses, those of a site first, for the popup. Throws if a server is away. */
 export async function refresh(site?: string): Promise<void> {
   const { addresses } = await readData()
   const newest = addresses
     .filter(({ expiresAt }) => expiresAt > Date.now())
     .toSorted((a, b) => Number(b.site === site) - Number(a.site === site))
     .slice(0, MOST_REFRESHED)
-  const outcomes = await Promise.all(newest.map((address) => poll(address, 0, () => undefined)))
+  const outcomes = await Promise.all(newest.map((address) => poll(address, 0, site)))
   for (const outcome of outcomes) {
     if (outcome && 'failed' in outcome) throw new ApiError(outcome.reason, 'refresh')
   }
@@ -71,7 +71,7 @@ export async function refresh(site?: string): Promise<void> {
 async function poll(
   address: Address,
   wait: number,
-  offer: (found: Found) => Promise<void> | undefined,
+  siteInPopup?: string,
 ): Promise<Outcome | undefined> {
   if (polling.has(address.id)) return undefined
   polling.add(address.id)
@@ -87,7 +87,8 @@ async function poll(
       if (found) stored.latest = found
       return true
     })
-    if (found && isStored) await offer(found)
+    // In pages also for the popup, which may have been closed.
+    if (found && isStored) await offerInPages(address, found, address.site !== siteInPopup)
     return { isNew: list.messages.length > 0, hasWaited: list.timed_out === true }
   } catch (error) {
     const { code, retryAfterMs } = error instanceof ApiError ? error : {}
@@ -139,8 +140,8 @@ export function offerOf(address: Address, found: Found): Offer {
   return { ...offer, link: link && { host: link.host } }
 }
 
-export async function offerInPages(address: Address, found: Found): Promise<void> {
-  await showBadge('1')
+export async function offerInPages(address: Address, found: Found, hasBadge = true): Promise<void> {
+  if (hasBadge) await showBadge('1')
   const { site } = address
   const offer = offerOf(address, found)
   for (const tab of await tabsOf(site)) {
