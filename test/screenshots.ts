@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startApp } from './kit/app/app.ts'
-import { DESKTOP, launchBrowser, PHONE, SCHEMES } from './kit/page/browser.ts'
+import { DESKTOP, launchBrowser, PHONE } from './kit/page/browser.ts'
 import { closeMenu } from './kit/page/inbox.ts'
 import { ADMIN_ENV } from './kit/page/views/admin.ts'
 import { OWN_DOMAINS } from './kit/page/views/key.ts'
@@ -16,9 +16,16 @@ import { FAKE_SHOP } from './kit/shop/shop-client.ts'
 const SCREENS = {
   desktop: DESKTOP,
   laptop: { width: 1366, height: 768 },
+  wide: { width: 1920, height: 1080 },
+  tablet: { width: 820, height: 1180 },
   phone: PHONE,
   landscape: { width: 844, height: 390 },
 }
+const SCHEMES = {
+  light: { colorScheme: 'light', forcedColors: 'none' },
+  dark: { colorScheme: 'dark', forcedColors: 'none' },
+  forced: { colorScheme: 'light', forcedColors: 'active' },
+} as const
 const LANGUAGES = ['en', 'de', 'ar', 'zh'] as const
 
 const [folder = '.scratch/screens', ...words] = process.argv.slice(2)
@@ -29,7 +36,7 @@ function chosen<Name extends string>(all: readonly Name[]): ReadonlySet<Name> {
 }
 const views = chosen(DOCUMENTS.flat().map(({ name }) => name))
 const screens = chosen(Object.keys(SCREENS) as (keyof typeof SCREENS)[])
-const schemes = chosen(SCHEMES)
+const schemes = chosen(Object.keys(SCHEMES) as (keyof typeof SCHEMES)[])
 const languages = chosen(LANGUAGES)
 
 mkdirSync(folder, { recursive: true })
@@ -48,9 +55,9 @@ for (const document of DOCUMENTS.filter((some) => some.some(({ name }) => views.
       for (const screen of screens) {
         await page.setViewportSize(SCREENS[screen])
         await resized?.(page)
-        for (const colorScheme of schemes) {
-          await page.emulateMedia({ colorScheme })
-          const path = join(folder, `${view}-${language}-${screen}-${colorScheme}.png`)
+        for (const scheme of schemes) {
+          await page.emulateMedia(SCHEMES[scheme])
+          const path = join(folder, `${view}-${language}-${screen}-${scheme}.png`)
           // The reference is long: the visible part is enough.
           await page.screenshot({ path, fullPage: !view.startsWith('docs') })
         }
