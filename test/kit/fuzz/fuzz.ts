@@ -42,59 +42,71 @@ export async function fuzz(
 ): Promise<Outcome> {
   const outcome: Outcome = { inputs: 0, findings: [], maxCost: 0, maxMs: 0 }
   const { target: subject }: { target: FuzzTarget } = await import(target.href)
-  const hangs = async (input: Buffer) => {
-    const job = { first: 0, count: 1, input }
-    return (await runWorker(target, job, subject.hangMs, () => {})).hungAt !== undefined
-  }
   while (outcome.inputs < count && outcome.findings.length < MAX_FINDINGS) {
     const job = { first: first + outcome.inputs, count: count - outcome.inputs }
-    const { hungAt, done } = await runWorker(target, job, subject.hangMs, (finding) =>
+    const { stopped, done } = await runWorker(target, job, subject.hangMs, (finding) =>
       outcome.findings.push(finding),
     )
     outcome.maxCost = Math.max(outcome.maxCost, done.maxCost)
     outcome.maxMs = Math.max(outcome.maxMs, done.maxMs)
-    outcome.inputs += hungAt === undefined ? job.count : hungAt + 1
-    if (hungAt === undefined) continue
-    const number = job.first + hungAt
+    outcome.inputs += stopped ? stopped.at + 1 : job.count
+    if (!stopped) continue
+    const { kind, message } = stopped
+    const number = job.first + stopped.at
     const input = inputOf(subject, number)
+    const stopsAgain = async (other: Buffer) => {
+      const alone = { first: 0, count: 1, input: other }
+      return (await runWorker(target, alone, subject.hangMs, () => {})).stopped?.kind === kind
+    }
     // A busy machine also stops a thread for a while.
-    if (!(await hangs(input)) || !(await hangs(input))) continue
-    const smallest = await minimise(input, hangs, MAX_HANGS)
-    const message = `takes longer than ${subject.hangMs} ms`
-    outcome.findings.push({ kind: 'hangs', number, input: smallest, message })
+    const isCertain = (await stopsAgain(input)) && (await stopsAgain(input))
+    if (!isCertain && kind === 'hangs') continue
+    const smallest = isCertain ? await minimise(input, stopsAgain, MAX_STOPS) : input
+    outcome.findings.push({ kind, number, input: smallest, message })
   }
   return outcome
 }
 
-const MAX_HANGS = 60
+const MAX_STOPS = 60
 const NOTHING = { maxCost: 0, maxMs: 0 }
+
+interface Stopped {
+  kind: 'hangs' | 'throws'
+  /** Index of the input. */
+  at: number
+  message: string
+}
 
 async function runWorker(
   target: URL,
   job: Omit<Job, 'target' | 'running'>,
   hangMs: number,
   found: (finding: Finding) => void,
-) {
+): Promise<{ stopped?: Stopped; done: Pick<Outcome, 'maxCost' | 'maxMs'> }> {
   const running = new SharedArrayBuffer(8)
   const state = new Int32Array(running)
   const workerData: Job = { ...job, target: target.href, running }
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData })
-  let done: Pick<Outcome, 'maxCost' | 'maxMs'> | undefined
-  const { promise: exited, resolve, reject } = Promise.withResolvers<void>()
+  let done = NOTHING
+  const ended = Promise.withResolvers<Error | undefined>()
   worker.on('message', (report: Report) => {
     if ('done' in report) done = report.done
     else found({ ...report.finding, input: Buffer.from(report.finding.input) })
   })
-  worker.on('error', reject)
-  worker.on('exit', () => (done ? resolve() : reject(new Error('the worker ended early'))))
-  // Also handled if the worker is terminated.
-  exited.catch(() => {})
+  // An error that nobody caught, such as one in an event.
+  worker.on('error', (error: Error) => ended.resolve(error))
+  worker.on('exit', () => ended.resolve(undefined))
   try {
     for (let before = 0; ; ) {
-      const ended = await Promise.race([exited.then(() => true), sleep(hangMs, false)])
-      if (ended) return { hungAt: undefined, done: done ?? NOTHING }
-      const [hungAt = 0, beats = 0] = state
-      if (beats > 0 && beats === before) return { hungAt, done: NOTHING }
+      const end = await Promise.race([ended.promise, sleep(hangMs, 'waiting' as const)])
+      const [at = 0, beats = 0] = state
+      if (end === undefined) return { done }
+      if (end !== 'waiting') {
+        if (beats === 0) throw end
+        return { done, stopped: { kind: 'throws', at, message: `not caught: ${end.stack}` } }
+      }
+      const message = `takes longer than ${hangMs} ms`
+      if (beats > 0 && beats === before) return { done, stopped: { kind: 'hangs', at, message } }
       before = beats
     }
   } finally {

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { parseMail } from '../../../../src/mime/parse.ts'
+import { openTestServer, type TestServer } from '../../http/http-server.ts'
+import { bytesOf } from '../seeds.ts'
+import { check, type FuzzTarget } from '../target.ts'
+
+const HOST = 'Host: box.test\r\n'
+const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n'
+const post = (path: string, type: string, body: string) =>
+  `POST ${path} HTTP/1.1\r\n${HOST}${type}Content-Length: ${body.length}\r\n\r\n${body}`
+const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\n${HOST}${more}\r\n`
+
+let server: TestServer
+
+/** Requests to the HTTP server, as bytes. */
+export const target: FuzzTarget = {
+  seeds: bytesOf([
+    post('/api/create-session', FORM, 'prefix=ann&domain_id=1'),
+    post(
+      '/api/create-session',
+      'Content-Type: application/json\r\n',
+      '{"prefix":"bob","label":"x"}',
+    ),
+    post('/api/delete-mail', FORM, 'token=x&id=1'),
+    ...[
+      '/',
+      '/api/domains',
+      '/api/check-mail?token=x&q=ab&from=a.test',
+      '/api/read-mail?token=x&id=1',
+    ].map((path) => get(path)),
+    ...[
+      '/emails?to=a@box.test',
+      '/docs',
+      '/plain',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+      '/favicon.svg',
+    ].map((path) => get(path)),
+    get('/emails', 'APIKey: mf_live_x\r\nIf-None-Match: "x"\r\n'),
+    get('/api/events?token=x', 'Last-Event-ID: 7\r\nAccept: text/event-stream\r\n'),
+    `POST /api/webhook/stripe HTTP/1.1\r\n${HOST}Stripe-Signature: t=1,v1=0\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    `OPTIONS /api/domains HTTP/1.1\r\n${HOST}Origin: null\r\nAccess-Control-Request-Method: GET\r\n\r\n`,
+  ]),
+  tokens: [
+    ...[
+      '\r\n',
+      '\n',
+      '\r',
+      ' ',
+      ':',
+      '\0',
+      '\t',
+      '/',
+      '//',
+      '..',
+      '%2e%2e',
+      '%00',
+      '%',
+      '?',
+      '&',
+      '=',
+      '#',
+      '*',
+      'é',
+    ],
+    ...[
+      'HTTP/1.1',
+      'HTTP/1.0',
+      'HEAD ',
+      'PUT ',
+      'TRACE ',
+      'CONNECT ',
+      'Expect: 100-continue\r\n',
+      'Upgrade: h2c\r\n',
+    ],
+    ...[
+      'Content-Length: 5\r\n',
+      'Transfer-Encoding: chunked\r\n',
+      'Content-Encoding: gzip\r\n',
+      'Connection: close\r\n',
+    ],
+    ...[
+      'Authorization: Bearer x\r\n',
+      'APIKey: x\r\n',
+      'Cookie: a=b\r\n',
+      'Range: bytes=0-\r\n',
+      'X-Forwarded-For: ::1\r\n',
+    ],
+  ],
+  maxBytes: 4 * 1024,
+  hangMs: 30_000,
+  async open() {
+    const env = { MAYFLY_RATE_LIMITS: 'off' }
+    server = await openTestServer({ env, parse: async (raw) => parseMail(raw) })
+    return () => server.stop()
+  },
+  async run(input) {
+    const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+    let response = ''
+    socket.setEncoding('latin1').on('data', (text) => {
+      response += text
+    })
+    socket.on('error', () => {})
+    socket.end(input)
+    // A stream, or a request that is not complete.
+    const timer = setTimeout(() => socket.destroy(), 300)
+    await once(socket, 'close')
+    clearTimeout(timer)
+    const statuses = [...response.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status)
+    check(response === '' || statuses.length > 0, `not HTTP: ${response.slice(0, 80)}`)
+    check(!statuses.some((status) => status === '500'), `status ${statuses}`)
+    const errors = server.logged.filter(({ level }) => level === 'error')
+    server.logged.length = 0
+    check(errors.length === 0, `logged ${JSON.stringify(errors[0])?.slice(0, 300)}`)
+  },
+}
