@@ -1,4 +1,4 @@
-import { runClusterBatch } from '../../kit/nodes/cluster-batch.ts'
+import { runClusterBatch, runClusterControl } from '../../kit/nodes/cluster-batch.ts'
 import { networkProblem } from '../../kit/nodes/network.ts'
 import {
   buildRelease,
@@ -22,8 +22,9 @@ export const cluster: Part = {
   },
   async run({ count, done, report }) {
     const older = olderVersion()
-    const { counts, findings } = await runClusterBatch({ count, seed: done + 1, report, older })
-    return { done: count, counts, findings }
+    const missed = done === 0 ? await runClusterControl(report) : []
+    const { counts, findings } = await runClusterBatch({ count, seed: done, report, older })
+    return { done: count, counts, findings: [...missed, ...findings] }
   },
 }
 

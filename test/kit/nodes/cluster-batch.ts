@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { waitUntil } from '../wait-until.ts'
 import { checkHistory } from './check-history.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
@@ -28,12 +29,12 @@ export async function runClusterBatch(options: BatchOptions) {
     const load = await startClusterLoad(cluster, random)
     const { history } = load
     const { kinds = Object.keys(CLUSTER_FAULTS) } = options
-    const possible = kinds.filter((kind) => older !== undefined || kind !== OLDER)
+    const deck = kinds.filter((kind) => older !== undefined || kind !== OLDER)
     const done: Promise<string>[] = []
     const log: string[] = []
     for (let number = 0; number < count; number += 1) {
       await pause(2_000 + random() * 6_000)
-      const kind = possible[Math.floor(random() * possible.length)] ?? ''
+      const kind = drawFrom(deck, seed + number)
       const inject = CLUSTER_FAULTS[kind]
       if (!inject) throw new Error(`unknown kind of fault: ${kind}`)
       report(`fault ${number + 1} of ${count}: ${kind}`)
@@ -103,6 +104,41 @@ function countOf(entries: readonly Entry[], injected: readonly string[]): Record
     'requests with keys': of('request'),
     'webhook deliveries': of('delivery'),
     'leases seen': of('lease'),
+  }
+}
+
+/** Each kind comes once before one comes again, in an order of chance. */
+function drawFrom(deck: readonly string[], number: number): string {
+  const random = seededRandom(Math.floor(number / deck.length))
+  const ranks = new Map(deck.map((kind) => [kind, random()]))
+  const shuffled = deck.toSorted((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0))
+  return shuffled[number % deck.length] ?? ''
+}
+
+/**
+ * The control: without synchronous replication, mail that the standby lacks is lost with the primary, and the history shows it.
+ * Returns what was not found.
+ */
+export async function runClusterControl(report: (text: string) => void): Promise<string[]> {
+  report('control: a standby that is not synchronous')
+  const cluster = await openCluster({ synchronous: false })
+  try {
+    const load = await startClusterLoad(cluster, seededRandom(0))
+    const primary = (await cluster.databaseRole('primary')) ?? 'postgres1'
+    const standby = primary === 'postgres1' ? 'postgres2' : 'postgres1'
+    const { machines } = cluster
+    const end = machines[primary].filter({ peers: [machines[standby].address] })
+    await pause(6_000)
+    machines[primary].kill()
+    end()
+    await waitUntil(async () => (await cluster.databaseRole('primary')) === standby)
+    await cluster.recover()
+    await load.finish()
+    load.close()
+    const isFound = checkHistory(load.history.entries).some(({ rule }) => rule === 'lost')
+    return isFound ? [] : ['control: the loss of mail was not detected']
+  } finally {
+    await cluster.close()
   }
 }
 

@@ -30,6 +30,7 @@ interface PatroniOptions {
   hosts: readonly string[]
   /** The folder of PostgreSQL's. */
   programs: string
+  synchronous: boolean
 }
 
 /** PostgreSQL's programs, of which the server is run under this command. Patroni itself cannot: its sleeps fail. */
@@ -45,7 +46,8 @@ export function postgresPrograms(folder: string, under: readonly string[]): stri
   return folder
 }
 
-export function patroniConfig({ name, path, address, hosts, programs }: PatroniOptions): object {
+export function patroniConfig(options: PatroniOptions): object {
+  const { name, path, address, hosts, programs, synchronous } = options
   const login = { username: 'mayfly' }
   return {
     scope: 'mayfly',
@@ -54,7 +56,7 @@ export function patroniConfig({ name, path, address, hosts, programs }: PatroniO
     etcd3: { hosts },
     bootstrap: {
       dcs: {
-        ...{ ttl: 12, loop_wait: 2, retry_timeout: 4, synchronous_mode: true },
+        ...{ ttl: 12, loop_wait: 2, retry_timeout: 4, synchronous_mode: synchronous },
         postgresql: {
           use_pg_rewind: true,
           parameters: { max_connections: 200, shared_buffers: '32MB', synchronous_commit: 'on' },

@@ -36,7 +36,7 @@ const FAKETIME = '/usr/$LIB/faketime/libfaketimeMT.so.1'
  * machine of its own. HAProxy is also the address of the primary, for all nodes; node3 reaches it through a proxy of ours that
  * can delay what it forwards.
  */
-export async function openCluster() {
+export async function openCluster({ synchronous = true } = {}) {
   const folder = tempFolder(DISK)
   chmodSync(folder.path, 0o755)
   const network = await openNetwork(MACHINES)
@@ -99,7 +99,7 @@ export async function openCluster() {
     // YAML is a superset of JSON.
     const hosts = ETCD.map((one) => `${at(one)}:2379`)
     const programs = postgresPrograms(`${path}-programs`, withClock(name))
-    const config = patroniConfig({ name, path, address: at(name), hosts, programs })
+    const config = patroniConfig({ name, path, address: at(name), hosts, programs, synchronous })
     writeFileSync(file, JSON.stringify(config))
     const as = user
       ? ['setpriv', '--reuid', `${user.uid}`, '--regid', `${user.gid}`, '--clear-groups']
@@ -163,7 +163,9 @@ export async function openCluster() {
   }
 
   /** Which of them Patroni says it is. */
-  async function databaseRole(role: 'primary' | 'sync'): Promise<DatabaseName | undefined> {
+  async function databaseRole(
+    role: 'primary' | 'sync' | 'replica',
+  ): Promise<DatabaseName | undefined> {
     for (const name of DATABASES) if ((await patroni(name, `/${role}`))?.status === 200) return name
     return undefined
   }
@@ -187,7 +189,8 @@ export async function openCluster() {
         }, READY_MS)
       }),
     )
-    await waitUntil(async () => (await databaseRole('sync')) !== undefined, READY_MS)
+    const role = synchronous ? 'sync' : 'replica'
+    await waitUntil(async () => (await databaseRole(role)) !== undefined, READY_MS)
   }
 
   async function open(): Promise<void> {
