@@ -112,13 +112,15 @@ async function kill(deps: FaultDeps, name: MachineName): Promise<string> {
   return name
 }
 
-async function killProcess({ cluster }: FaultDeps, name: DatabaseName, program: string) {
+/** Patroni restarts the server; a moment later we start Patroni, while its server still runs. */
+async function killProcess(deps: FaultDeps, name: DatabaseName, program: 'postgres' | 'patroni') {
   try {
-    cluster.machines[name].run('pkill', '-9', '-o', '-f', `/${program}\\b`)
+    deps.cluster.machines[name].run('pkill', '-9', '-o', '-f', `/${program}\\b`)
   } catch {
     // It does not run.
   }
-  await pause(3_000)
+  await aWhile(deps)
+  if (program === 'patroni') await deps.cluster.start(name)
   return name
 }
 
