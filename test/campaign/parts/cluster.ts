@@ -23,8 +23,8 @@ export const cluster: Part = {
   async run({ count, done, report }) {
     const older = olderVersion()
     const missed = done === 0 ? await runClusterControl(report) : []
-    const { counts, findings } = await runClusterBatch({ count, seed: done, report, older })
-    return { done: count, counts, findings: [...missed, ...findings] }
+    const batch = await runClusterBatch({ count, seed: done, report, older })
+    return { done: count, ...batch, findings: [...missed, ...batch.findings] }
   },
 }
 

@@ -30,7 +30,7 @@ export async function runClusterBatch(options: BatchOptions) {
     const { history } = load
     const { kinds = Object.keys(CLUSTER_FAULTS) } = options
     const deck = kinds.filter((kind) => older !== undefined || kind !== OLDER)
-    const done: Promise<string>[] = []
+    const done: Promise<void>[] = []
     const log: string[] = []
     for (let number = 0; number < count; number += 1) {
       await pause(2_000 + random() * 6_000)
@@ -42,13 +42,12 @@ export async function runClusterBatch(options: BatchOptions) {
       const fault = inject({ cluster, history, random, older }).then((what) => {
         const entry = `${kind} (${what}) from ${Math.round(start)} to ${Math.round(history.now())} ms`
         log.push(entry)
-        return kind
       })
       done.push(fault)
       // Every second one begins while its predecessor lasts.
       if (number % 2 === 1) await Promise.all(done)
     }
-    const injected = await Promise.all(done)
+    await Promise.all(done)
     report('recovering')
     const found = await recoverAndFinish(cluster, load)
     report('checking')
@@ -61,7 +60,11 @@ export async function runClusterBatch(options: BatchOptions) {
     ].map((one) => `${one} (${at})`)
     load.close()
     if (findings.length > 0) saveHistory(history.entries, seed)
-    return { injected, counts: countOf(history.entries, injected), findings }
+    return {
+      counts: countOf(history.entries),
+      figures: { 'kinds of faults': deck.length },
+      findings,
+    }
   } finally {
     await cluster.close()
   }
@@ -86,7 +89,7 @@ function saveHistory(entries: readonly Entry[], seed: number): void {
   writeFileSync(`/var/tmp/mayfly-history-${seed}.jsonl`, `${lines.join('\n')}\n`)
 }
 
-function countOf(entries: readonly Entry[], injected: readonly string[]): Record<string, number> {
+function countOf(entries: readonly Entry[]): Record<string, number> {
   const of = (kind: Entry['kind'], result: Entry['result'] = 'done') =>
     entries.filter((entry) => entry.kind === kind && entry.result === result).length
   const foreign = entries.filter(
@@ -95,7 +98,6 @@ function countOf(entries: readonly Entry[], injected: readonly string[]): Record
       entry.holder !== entry.session,
   )
   return {
-    'kinds of faults': new Set(injected).size,
     'acknowledged mails': of('send'),
     'mails without a reply': of('send', 'unknown'),
     'lists checked': of('list'),

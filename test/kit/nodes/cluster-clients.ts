@@ -67,17 +67,18 @@ export async function openRecorder(
     const result = isFailing ? 'refused' : 'done'
     const common = { client: 'receiver', node, start, end: now(), result } as const
     const { id, subject: mail } = data
-    record({ ...common, kind: 'delivery', webhook: 'hook', id, mail })
+    const webhook = incoming.url?.slice(1) ?? ''
+    record({ ...common, kind: 'delivery', webhook, id, mail })
     // One node at a time delivers.
     deliveries += 1
     const holder = `delivery ${deliveries} of ${node}`
-    record({ ...common, kind: 'lease', name: 'deliveries', holder })
+    record({ ...common, kind: 'lease', name: `deliveries to ${webhook}`, holder })
   })
   server.listen(0, cluster.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://${cluster.host}:${port}/`,
+    url: `http://${cluster.host}:${port}`,
     close(): void {
       server.closeAllConnections()
       server.close()

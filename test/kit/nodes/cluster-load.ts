@@ -190,21 +190,26 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
 
   const mailboxes: Mailbox[] = []
   /** Of every third the key may see the mail. */
-  for (let at = 0; at < MAILBOXES; at += 1) {
-    const box = await create(pick(DOORS), `box-${at}`, at % 3 === 0 ? { key: large } : {})
+  for (let at = 0; mailboxes.length < MAILBOXES && at < 2 * MAILBOXES; at += 1) {
+    const key = mailboxes.length % 3 === 0 ? { key: large } : {}
+    const box = await create(pick(DOORS), `box-${at}`, key)
     if (box) mailboxes.push(box)
   }
 
   const receiver = await openRecorder(cluster, history, random)
-  await subscribe()
+  let isSubscribed = false
+  for (let attempt = 0; !isSubscribed && attempt < 5; attempt += 1)
+    isSubscribed = await subscribe(`hook-${attempt}`)
+  if (!isSubscribed || mailboxes.length < MAILBOXES) throw new Error('the cluster does not respond')
 
-  async function subscribe(): Promise<void> {
+  async function subscribe(webhook: string): Promise<boolean> {
     const start = history.now()
-    const body = new URLSearchParams({ url: receiver.url })
+    const body = new URLSearchParams({ url: `${receiver.url}/${webhook}` })
     const init = { method: 'POST', body, headers: large.key.headers }
     const { status } = await call('haproxy', '/webhooks', init)
     const result = status === 200 ? 'done' : 'unknown'
-    note({ kind: 'subscribe', webhook: 'hook', key: 'large' }, 'operator', 'haproxy', start, result)
+    note({ kind: 'subscribe', webhook, key: 'large' }, 'operator', 'haproxy', start, result)
+    return result === 'done'
   }
 
   function loop(step: (turn: number) => Promise<void>): void {
