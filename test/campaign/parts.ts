@@ -1,6 +1,7 @@
 import type { Part } from './part.ts'
 import { cluster } from './parts/cluster.ts'
 import { crashPostgres, crashSqlite, powerPostgres, powerSqlite } from './parts/crashes.ts'
+import { controls, diskFaults, tornWrites } from './parts/disks.ts'
 import { FUZZ_PARTS } from './parts/fuzz.ts'
 import { soakNodes, soakSqlite } from './parts/soak.ts'
 
@@ -10,6 +11,9 @@ export const PARTS: readonly Part[] = [
   crashPostgres,
   powerSqlite,
   powerPostgres,
+  tornWrites,
+  diskFaults,
+  controls,
   ...FUZZ_PARTS,
   cluster,
   soakSqlite,

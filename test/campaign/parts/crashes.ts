@@ -10,10 +10,11 @@ import type { Part } from '../part.ts'
 const MAILS = 400
 const FAULTS = 500
 
-const programProblem = () =>
-  ['dovecot', 'postgres']
-    .map((name) => (findProgram(name) ? undefined : `${name} is missing`))
-    .find(Boolean)
+/** Debian's packages are those of `npm test`. */
+export function programProblem(): string | undefined {
+  const missing = ['dovecot', 'postgres'].find((name) => findProgram(name) === undefined)
+  return missing && `${missing} is missing`
+}
 
 function crashPart(
   fixed: Pick<Part, 'name' | 'unit'> & Partial<Pick<Part, 'problem'>>,
@@ -27,7 +28,7 @@ function crashPart(
     batch: 20,
     async run({ count, done, report }) {
       const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-      return { done: count, ...(await crashUnderLoad({ start, count, ...load })) }
+      return await crashUnderLoad({ start, count, ...load })
     },
   }
 }

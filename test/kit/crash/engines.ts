@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,6 +17,8 @@ export interface StartOptions {
   env?: Record<string, string>
   /** Of a copy that does not sync: the control. */
   root?: string | undefined
+  /** Everything written so far survives the next crash. */
+  sync?(): Promise<void>
 }
 
 /** The service and its database server, if it has one. */
@@ -34,7 +36,7 @@ export interface Running {
   /** Kills everything that still runs. */
   kill(): Promise<void>
   /** Writes everything to the disk that could be lost. */
-  sync?: (() => void) | undefined
+  sync?: (() => Promise<void>) | undefined
 }
 
 export interface Engine {
@@ -111,7 +113,7 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
     if (!exists) {
       await postgres.run(`create database ${DATABASE} template template0`)
       // The tests run initdb without its own sync.
-      execFileSync('sync', ['-f', folder])
+      await options.sync?.()
     }
     service = await spawnIn(options, store)
   } catch (error) {
@@ -124,6 +126,8 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
     url: service.url,
     smtpPort: service.smtpPort,
     get pids() {
+      // A server whose disk was full may have ended by itself.
+      if (!postgres.isRunning()) return [service.pid]
       return [service.pid, Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])]
     },
     mayfly: (...args) => mayfly(store.MAYFLY_STORE, ...args),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   type LedgerLine,
   ledgerFaults,
@@ -7,6 +8,8 @@ import {
 import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
 
 const SENDERS = 8
+// Once there are enough mails in a round.
+const SLOW_PACE_MS = 50
 const LIST_LIMIT = 500
 const DELETERS = 3
 const DELETED_AT_ONCE = 5
@@ -16,7 +19,7 @@ interface Listing {
 }
 
 /** Senders, polls and deletions: what they are told must be in every later list, until it is deleted. */
-export function mailActor({ polls = true }: { polls?: boolean } = {}) {
+export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
   const rounds: { boxes: readonly TestMailbox[]; lines: LedgerLine[] }[] = []
   const current = () => rounds.at(-1) ?? { boxes: [], lines: [] }
   const faults: string[] = []
@@ -63,7 +66,11 @@ export function mailActor({ polls = true }: { polls?: boolean } = {}) {
       const lines: LedgerLine[] = []
       rounds.push({ boxes, lines })
       const ledger = { write: (line: LedgerLine) => void lines.push(line) }
-      const options = { smtpPort: target.smtpPort, ledger, stopped }
+      // Each mail has to be looked for.
+      const afterReply = async () => {
+        if (lines.length > mails) await setTimeout(SLOW_PACE_MS)
+      }
+      const options = { smtpPort: target.smtpPort, ledger, stopped, afterReply }
       await Promise.all([
         ...Array.from({ length: SENDERS }, () => sendUntilStopped(boxes, options)),
         ...Array.from({ length: polls ? DELETERS : 0 }, () =>
@@ -90,5 +97,5 @@ export function mailActor({ polls = true }: { polls?: boolean } = {}) {
       polls: polled,
     }),
   }
-  return { ...actor, acknowledged: () => current().lines.length }
+  return { ...actor, isBusy: () => current().lines.length >= mails }
 }

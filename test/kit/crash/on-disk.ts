@@ -1,17 +1,21 @@
-import { execFileSync } from 'node:child_process'
-import { type Disk, pauseProcesses } from '../programs/power-cut.ts'
+import type { Disk } from '../programs/power-cut.ts'
 import type { Engine, Running, StartOptions } from './engines.ts'
 
-/** An installation on a disk of its own, whose restart is a power cut: the next start finds only what the disk kept. */
-export function withPowerCuts(
-  { start }: Engine,
-  makeDisk: (folder: string) => Promise<Disk> | Disk,
+/**
+ * An installation on a disk of its own, whose restart is a power cut: the next start finds only what the disk kept. `before`: what
+ * happens to the disk under load before that.
+ */
+export function withPowerCuts<Kind extends Disk>(
+  { start }: Pick<Engine, 'start'>,
+  makeDisk: (folder: string) => Promise<Kind> | Kind,
+  before?: (disk: Kind) => Promise<void>,
 ): Engine['start'] {
   return async (options: StartOptions): Promise<Running> => {
     let disk = await makeDisk(options.folder)
+    const startThere = () => start({ ...options, folder: disk.path, sync: () => disk.sync() })
     let running: Running
     try {
-      running = await start({ ...options, folder: disk.path })
+      running = await startThere()
     } catch (error) {
       await disk.remove()
       throw error
@@ -25,13 +29,12 @@ export function withPowerCuts(
       mayfly: (...args) => running.mayfly(...args),
       mayflyOnBackup: (...args) => running.mayflyOnBackup(...args),
       async restart(turn) {
-        const kill = await pauseProcesses(running.pids)
-        // All replies sent before have been read and recorded by the time of the check: nothing sends any more.
-        const copy = await disk.cut(`cut-${turn}`).finally(kill)
+        await before?.(disk)
+        const left = (await disk.cut(`cut-${turn}`, running.pids)) as Kind
         await running.kill()
         await disk.remove()
-        disk = copy
-        running = await start({ ...options, folder: disk.path })
+        disk = left
+        running = await startThere()
       },
       stop: () => running.stop(),
       async kill() {
@@ -39,7 +42,7 @@ export function withPowerCuts(
         await disk.remove()
       },
       // Only a control needs it: what it does not sync itself must be there all the same.
-      sync: options.root ? () => void execFileSync('sync', ['-f', disk.path]) : undefined,
+      sync: options.root ? () => disk.sync() : undefined,
     }
   }
 }

@@ -26,6 +26,7 @@ interface CrashOptions {
 }
 
 export interface CrashResult {
+  done: number
   counts: Record<string, number>
   findings: string[]
 }
@@ -39,7 +40,7 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
   const folder = tempFolder(DISK)
   // PostgreSQL's user needs access to its data.
   chmodSync(folder.path, 0o755)
-  const mail = mailActor({ polls: actors.length > 0 })
+  const mail = mailActor({ mails, polls: actors.length > 0 })
   const all = [mail, ...actors]
   const env = Object.assign({}, ...all.map((actor) => actor.env))
   const cleanup: (() => unknown)[] = [folder.remove]
@@ -50,21 +51,23 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
     cleanup.push(running.kill)
     for (const actor of all) await actor.begin?.(running)
     const findings: string[] = []
-    for (let round = 1; round <= count; round += 1) {
-      await crashOnce(running, {
-        all,
-        turn: first + round,
-        busy: () => mail.acknowledged() >= mails,
-      })
-      const everything = round % ALL_EVERY === 0 || round === count
-      const found = await faultsOf(all, running, everything)
-      findings.push(...found.map((fault) => `fault ${first + round}: ${fault}`))
-      report?.(`${round} of ${count} faults, ${findings.length} findings`)
+    let done = 0
+    try {
+      while (done < count) {
+        done += 1
+        await crashOnce(running, { all, turn: first + done, isBusy: mail.isBusy })
+        const found = await faultsOf(all, running, done % ALL_EVERY === 0 || done === count)
+        findings.push(...found.map((fault) => `fault ${first + done}: ${fault}`))
+        report?.(`${done} of ${count}, ${findings.length} findings`)
+      }
+      for (const actor of all) findings.push(...((await actor.drain?.(running)) ?? []))
+      const code = await running.stop()
+      if (code !== 0) findings.push(`the service ended with ${code} after a SIGTERM`)
+    } catch (error) {
+      // Such as an installation that does not start any more.
+      findings.push(`fault ${first + done}: ${error}`)
     }
-    for (const actor of all) findings.push(...((await actor.drain?.(running)) ?? []))
-    const code = await running.stop()
-    if (code !== 0) findings.push(`the service ended with ${code} after a SIGTERM`)
-    return { counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
+    return { done, counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
     for (const actor of actors) await actor.close?.()
@@ -73,11 +76,11 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
 
 async function crashOnce(
   running: Running,
-  { all, turn, busy }: { all: readonly Actor[]; turn: number; busy(): boolean },
+  { all, turn, isBusy }: { all: readonly Actor[]; turn: number; isBusy(): boolean },
 ): Promise<void> {
   const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(running.url)))
   // Controls lose only mail: without mailboxes or tables nothing could be looked for.
-  running.sync?.()
+  await running.sync?.()
   let stopping = false
   const work = Promise.all(
     all.map((actor) => actor.run(running, { boxes, stopped: () => stopping })),
@@ -85,7 +88,7 @@ async function crashOnce(
   // Awaited below, but it may reject before.
   work.catch(() => {})
   try {
-    await waitUntil(busy)
+    await waitUntil(isBusy)
     for (const actor of all) await actor.beforeCrash?.(running)
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 200))
     await running.restart(turn)

@@ -7,8 +7,10 @@ import { mountProblem } from './capabilities.ts'
 export interface Disk {
   /** The mount point. */
   path: string
-  /** Mounts what would be there after a power cut now. Whatever writes to it must be stopped. */
-  cut(name: string): Promise<Disk>
+  /** Ends these processes, which use it, like a power cut, and mounts what is left. */
+  cut(name: string, pids: readonly number[]): Promise<Disk>
+  /** Everything written so far survives the next cut. */
+  sync(): Promise<void>
   /** Unmounts it and deletes its contents. */
   remove(): Promise<void>
 }
@@ -41,11 +43,14 @@ function mountImage(image: string): Disk {
   )
   return {
     path,
-    async cut(name) {
+    async cut(name, pids) {
       const target = join(image, '..', `${name}.img`)
-      await copyUnchanged(image, target, device)
+      await pauseProcesses(pids)
+      // All replies sent before have been read and recorded by the time of the check: nothing sends any more.
+      await copyUnchanged(image, target, device).finally(() => killProcesses(pids))
       return mountImage(target)
     },
+    sync: async () => void execFileSync('sync', ['-f', path]),
     async remove() {
       await unmount(path)
       rmSync(path, { recursive: true, force: true })
@@ -104,23 +109,24 @@ export function loopDiskProblem(): string | undefined {
 
 /**
  * Stops these processes and all their descendants (SIGSTOP) and waits until no thread of them runs: a system call that
- * was in progress, such as fsync, has returned. Returns a function that kills them.
+ * was in progress, such as fsync, has returned.
  */
-export async function pauseProcesses(roots: readonly number[]): Promise<() => void> {
+async function pauseProcesses(roots: readonly number[]): Promise<void> {
   const paused = new Set<number>()
-  const kill = () => {
-    for (const pid of paused) signal(pid, 'SIGKILL')
-  }
   for (let attempt = 0; attempt < 2_000; attempt += 1) {
     const pids = roots.flatMap(withDescendants)
     for (const pid of pids.filter((one) => !paused.has(one))) signal(pid, 'SIGSTOP')
     // A process that forked before its SIGSTOP took effect shows its child in the next round.
-    if (pids.every((pid) => paused.has(pid) && isStopped(pid))) return kill
+    if (pids.every((pid) => paused.has(pid) && isStopped(pid))) return
     for (const pid of pids) paused.add(pid)
     await pause(5)
   }
-  kill()
+  killProcesses(roots)
   throw new Error(`these processes do not stop: ${[...paused].filter((pid) => !isStopped(pid))}`)
+}
+
+export function killProcesses(roots: readonly number[]): void {
+  for (const pid of roots.flatMap(withDescendants)) signal(pid, 'SIGKILL')
 }
 
 function withDescendants(pid: number): number[] {
