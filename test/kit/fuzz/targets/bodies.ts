@@ -108,7 +108,8 @@ export const target: FuzzTarget = {
   },
   compare(input) {
     const text = input.subarray(input.indexOf('\n') + 1).toString()
-    if (text.split('&').length > 1_000) return
+    // After an invalid escape, Node.js reads the lower byte of other characters.
+    if (text.split('&').length > 1_000 || /[^ -~]/.test(text)) return
     const found = parseForm(text)
     const expected = new URLSearchParams(text)
     for (const [name, value] of expected) {
