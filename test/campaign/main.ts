@@ -23,6 +23,9 @@ import { duration, format, renderTables, withTables } from './tables.ts'
 const RESULTS = 'test/campaign/results.json'
 const DOCUMENT = 'docs/reliability.md'
 
+// What must not be left behind, such as mounts, is removed when the process exits.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean' }, part: { type: 'string', multiple: true } },
 })
