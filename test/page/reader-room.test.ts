@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { ZOOMED } from '../kit/page/browser.ts'
 import { mailboxOf, opener, waitForInbox } from '../kit/page/inbox.ts'
 import { htmlMail, newsletterMail, textMail } from '../kit/page/mails.ts'
 import { checkAccessibility, openPages } from '../kit/page/pages.ts'
@@ -151,31 +152,53 @@ describe('an opened newsletter', () => {
   })
 })
 
-test('a mail of a fixed width is scaled to fit, also after the screen is turned; at half its size it scrolls', async () => {
+const scaleOf = (page: Page) =>
+  page.evaluate(`(() => {
+    const frame = document.querySelector('.mail-frame')
+    return frame.getBoundingClientRect().width / frame.offsetWidth
+  })()`)
+const hiddenWidth = (page: Page) =>
+  page
+    .frameLocator('.mail-frame')
+    .locator('html')
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+
+/** Resolves when the scale of the mail on display has been set. */
+async function waitForScale(page: Page): Promise<void> {
+  await page.locator('.print-copy.ready').waitFor({ state: 'attached' })
+  await page.evaluate(
+    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))',
+  )
+}
+
+test('a mail of a fixed width is scaled to fit a phone, also after it is turned; one that would be less than half as large keeps its size', async () => {
   const page = await openInbox({ viewport: { width: 390, height: 844 }, hasTouch: true })
   await readNewsletter(page)
-  const scale = () =>
-    page.evaluate(`(() => {
-      const frame = document.querySelector('.mail-frame')
-      return frame.getBoundingClientRect().width / frame.offsetWidth
-    })()`)
-  const hidden = () =>
-    page
-      .frameLocator('.mail-frame')
-      .locator('html')
-      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
-  await expect.poll(scale, { message: 'a table of 560 px' }).toBeCloseTo(0.69, 1)
-  await expect.poll(hidden).toBe(0)
+  await expect.poll(() => scaleOf(page), { message: 'a table of 560 px' }).toBeCloseTo(0.69, 1)
+  await expect.poll(() => hiddenWidth(page)).toBe(0)
   await page.setViewportSize({ width: 844, height: 390 })
-  await expect.poll(scale).toBeCloseTo(1, 2)
+  await expect.poll(() => scaleOf(page)).toBeCloseTo(1, 2)
   await page.setViewportSize({ width: 390, height: 844 })
-  await expect.poll(scale).toBeCloseTo(0.69, 1)
+  await expect.poll(() => scaleOf(page)).toBeCloseTo(0.69, 1)
 
-  await page.getByRole('button', { name: 'Back to the list' }).tap()
-  const wide = '<table width="2000"><tr><td>Very wide</td></tr></table>'
-  await read(page, htmlMail(wide, { subject: 'Plans' }), 'Plans')
-  await expect.poll(scale).toBeCloseTo(0.5, 2)
-  expect(await hidden()).toBeGreaterThan(1_000)
+  for (const [subject, html, least] of [
+    ['Plans', '<table width="2000"><tr><td>Very wide</td></tr></table>', 1_000],
+    ['Log', `<pre>${'A long line. '.repeat(200)}</pre>`, 0],
+  ] as const) {
+    await page.getByRole('button', { name: 'Back to the list' }).tap()
+    await read(page, htmlMail(html, { subject }), subject)
+    await waitForScale(page)
+    expect(await scaleOf(page), subject).toBe(1)
+    const hidden = await hiddenWidth(page)
+    expect(least === 0 ? hidden === 0 : hidden > least, `${subject}: ${hidden} px`).toBe(true)
+  }
+})
+
+test('a mail of a fixed width is not scaled in a zoomed window', async () => {
+  const page = await openInbox({ viewport: ZOOMED })
+  await readNewsletter(page)
+  await waitForScale(page)
+  expect(await scaleOf(page)).toBe(1)
 })
 
 test('on narrow screens neither the badge of the sender nor the subject is cut off by what is beside it', async () => {

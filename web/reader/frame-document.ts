@@ -35,6 +35,6 @@ export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 // Senders expect dark text on white, unless they declare a color scheme. Their styles come later and take precedence.
 const LIGHT = 'background:#fff;color:#1d2529'
 const BASE_STYLE =
-  'body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}' +
+  'body{margin:1rem;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:break-word}pre{white-space:pre-wrap}' +
   'img{max-width:100%}img:not([src]){outline:1px dashed #b8c0bd;outline-offset:-1px;color:#5a676c;font-size:.8rem}'
 const UPRIGHT_IMAGES = '@media screen{img{filter:invert(1) hue-rotate(180deg)}}'

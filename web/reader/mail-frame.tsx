@@ -14,7 +14,7 @@ interface MailFrameProps {
   isPhoneWidth: boolean
 }
 
-/** A mail of a fixed width that does not fit is scaled, as mail apps do. */
+/** A mail of a fixed width that does not fit a touch screen is scaled, as mail apps do. */
 export function MailFrame({ message, srcdoc, version, look, isPhoneWidth }: MailFrameProps) {
   const room = useRef<HTMLDivElement>(null)
   const [scale, setScale] = useState(1)
@@ -62,7 +62,7 @@ function observeWidth(
   return observer
 }
 
-// Text that is smaller is hard to read: what is wider still scrolls sideways.
+// Text that is smaller is hard to read: a mail that is wider still keeps its size and scrolls sideways.
 const MIN_SCALE = 0.5
 
 interface Size {
@@ -72,13 +72,16 @@ interface Size {
 
 /** The frame on display is not of our origin: its copy is measured instead. */
 function fittingScale(copy: HTMLIFrameElement, { clientWidth, clientHeight }: Size): number {
+  // With a mouse, a narrow window may be a zoomed one: scaling would undo that. Fingers enlarge by pinching.
+  if (!matchMedia('(pointer: coarse)').matches) return 1
   let scale = 1
   // With more room, a mail may choose a wider layout, and need yet more.
   for (let round = 0; round < 2; round += 1) {
     const width = clientWidth / scale
     const needed = widthIn(copy, width, clientHeight / scale)
     if (needed <= width) break
-    scale = Math.max(MIN_SCALE, clientWidth / needed)
+    scale = clientWidth / needed
+    if (scale < MIN_SCALE) return 1
   }
   return scale
 }

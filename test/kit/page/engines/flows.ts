@@ -68,6 +68,11 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     const { email } = await openInbox({ visitor, app })
     const table = `<table width="1000" cellspacing="0"><tr><td>${'<p>Wide</p>'.repeat(90)}</td></tr></table>`
     await app.mail(email, htmlMail(`<body style="margin:0">${table}</body>`, { subject: 'Wide' }))
+    // As on a touch screen: elsewhere it keeps its size.
+    await visitor.evaluate(`(() => {
+      const real = matchMedia
+      window.matchMedia = (query) => (query === '(pointer: coarse)' ? { matches: true } : real(query))
+    })()`)
     await visitor.click('.mail-open', 'Wide')
     await visitor.seeInFrame('.mail-frame', 'Wide')
     const look = `(() => {
