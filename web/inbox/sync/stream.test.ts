@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 
 /** Connects the tabs of a browser. */
 class Channel extends EventTarget {
@@ -62,6 +62,8 @@ async function openOtherTab() {
       ({ name }: Error) => name,
     )
   await taken.promise
+  // Also if the test fails: the next one waits for the lock.
+  onTestFinished(() => closed.resolve())
   return { lost, close: closed.resolve }
 }
 
@@ -74,6 +76,8 @@ async function follow() {
   for (;;) {
     const { pending = [] } = await navigator.locks.query()
     if (pending.length > 0) return { failure }
+    // So that the time limit of the test can end it.
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
