@@ -136,6 +136,26 @@ test('a page that was left and is restored says again which address it shows', a
   await failure
 })
 
+test('a page that was left and is restored polls all addresses of the stream', async () => {
+  const bob = { ...mailbox, email: 'bob@box.test', token: 'u' }
+  mailboxes.value = [mailbox, bob]
+  const other = await openOtherTab()
+  const { failure } = await follow()
+  hear(open(mailbox.email, bob.email))
+  await vi.advanceTimersByTimeAsync(0)
+  const polled: string[] = []
+  vi.stubGlobal('fetch', async (_url: string, { headers }: RequestInit) => {
+    polled.push(String(new Headers(headers).get('authorization')))
+    return new Response(null, { status: 304 })
+  })
+  page.dispatchEvent(new Event('pagehide'))
+  page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(polled.toSorted()).toStrictEqual(['Bearer t', 'Bearer u'])
+  other.close()
+  await failure
+})
+
 test('addresses beyond those of a stream are polled', async () => {
   const names = Array.from({ length: 22 }, (_, index) => `box${index}@box.test`)
   mailboxes.value = names.map((email) => ({ ...mailbox, email, token: email }))

@@ -99,7 +99,10 @@ currentMailbox.subscribe((mailbox) => {
 addEventListener('pagehide', () => passShown())
 // The browser has restored the page from its cache.
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted && onSign) passShown(currentMailbox.peek()?.email)
+  if (!persisted || !onSign) return
+  passShown(currentMailbox.peek()?.email)
+  // Events of the meantime were missed.
+  if (streamed.peek().length > 0) setOpen(streamed.peek())
 })
 
 function setOpen(emails: readonly string[]): void {
