@@ -182,13 +182,16 @@ function isAsMade(host: HTMLElement): boolean {
   return isOurs && isEmpty('::before') && isEmpty('::after')
 }
 
-/** By whatever else is in the top layer: its backdrop, shadow or content can be anywhere, and let clicks through. */
+/** By a view transition, or whatever else is in the top layer: its backdrop, shadow or content can be anywhere. Both can let clicks through. */
 function isCovered(host: HTMLElement): boolean {
+  const isTransition = CSS.supports(`selector(${TRANSITION})`) && document.querySelector(TRANSITION)
+  if (isTransition) return true
   return allElements().some(
     (other) => other.matches(':popover-open, :modal, :fullscreen') && !other.contains(host),
   )
 }
 
+const TRANSITION = ':active-view-transition'
 const SETTLED_MS = 500
 const GAP = 6
 

@@ -129,6 +129,13 @@ const ATTACKS = `
     child: () => pixel({}).append(own('div', {}, COVER)),
     before: () => pseudo('::before'),
     after: () => pseudo('::after'),
+    /** Held for as long as the page likes, and drawn above the top layer. */
+    transition() {
+      const css = '::view-transition { background: white; pointer-events: none } ::view-transition-group(root) { animation-duration: 1000s } ::view-transition-image-pair(root) { opacity: 0 }'
+      const sheet = own('style', { textContent: css }, {})
+      const transition = document.startViewTransition(() => {})
+      undo.push(() => { transition.skipTransition(); sheet.remove() })
+    },
     nested() {
       const outer = own('div', {}, {})
       pixel(WIDE_SHADOW, realAttach.call(outer, { mode: 'closed' }))
