@@ -14,11 +14,17 @@ function shadowOf(element: FirefoxElement): ShadowRoot | null {
 }
 
 /** In the order of the document, with those in shadow trees. */
-export function allElements(root: Document | ShadowRoot = document): Element[] {
+function allElements(root: Document | ShadowRoot = document): Element[] {
   return [...root.querySelectorAll('*')].flatMap((element) => {
     const shadow = shadowOf(element)
     return shadow ? [element, ...allElements(shadow)] : [element]
   })
+}
+
+/** The document, and all shadow trees in it. */
+export function allTrees(root: Document | ShadowRoot = document): (Document | ShadowRoot)[] {
+  const inner = [...root.querySelectorAll('*')].flatMap((element) => shadowOf(element) ?? [])
+  return [root, ...inner.flatMap((shadow) => allTrees(shadow))]
 }
 
 function usableInputs(): HTMLInputElement[] {
