@@ -92,12 +92,18 @@ const FIND = `(selector, words) => [...document.querySelectorAll(selector)].find
   return names.some((name) => name?.includes(words))
 }) ?? null`
 
+/** Chromium reports that another document has replaced the one that was asked. */
+function falseIfNavigating(error: Error): boolean {
+  if (!error.message.includes('Execution context was destroyed')) throw error
+  return false
+}
+
 /** A visitor, who finds things by a selector and by words of their name or text. */
 export function visitor(driver: Driver) {
   const find = (selector: string, words: string) =>
     `(${FIND})(${JSON.stringify(selector)}, ${JSON.stringify(words)})`
   const has = async (selector: string, words = ''): Promise<boolean> =>
-    (await driver.evaluate(`${find(selector, words)} !== null`)) === true
+    (await driver.evaluate(`${find(selector, words)} !== null`).catch(falseIfNavigating)) === true
   const wait = async (isTrue: () => Promise<boolean>, fault: string) => {
     await waitUntil(isTrue).catch(async (cause) => {
       const text = await driver.evaluate('document.body?.innerText')
