@@ -95,6 +95,7 @@ afterAll(() => {
 beforeEach(() => {
   for (const input of [email, password]) Object.assign(input, { value: '', isConnected: true })
   page.activeElement = null
+  open = undefined
 })
 
 function run(command: ContentCommand): boolean | undefined {
@@ -130,19 +131,21 @@ test('no other kind of field is filled if the one that was found is gone', () =>
   expect(password.value).toBe('')
 })
 
+const OFFER = { id: 'a', code: '1234', link: null, sender: 'shop.test', badge: 'proven' } as const
+
 test('what is meant for another site is refused', () => {
   const other = 'other.test'
   for (const command of [
     { type: 'find', site: other },
     { ...FILL, site: other },
     { type: 'fill-code', site: other, code: '1234' },
+    { type: 'offer', site: other, offer: { ...OFFER, messageId: 9 } },
   ] as const) {
     expect(run(command)).toBe(false)
   }
   expect([email.value, password.value]).toEqual(['', ''])
+  expect(open).toBeUndefined()
 })
-
-const OFFER = { id: 'a', code: '1234', link: null, sender: 'shop.test', badge: 'proven' } as const
 
 test('an offer ends with its own message, or with its address', () => {
   vi.useFakeTimers()
@@ -156,6 +159,16 @@ test('an offer ends with its own message, or with its address', () => {
   run({ type: 'end-offer', id: 'a' })
   expect(open).toBeUndefined()
   vi.useRealTimers()
+})
+
+test('a button that the page has removed comes back with the focus', async () => {
+  isAllowed = true
+  email.focus()
+  run({ type: 'reload-state' })
+  await vi.waitUntil(() => open?.kind === 'button')
+  open = undefined
+  page.dispatchEvent(new Event('focusin'))
+  expect(open).toMatchObject({ kind: 'button' })
 })
 
 test('the button comes back neither while its address is created nor in place of a note', async () => {
