@@ -94,6 +94,11 @@ test('a page is offered the code of its site, without the token and the URL of t
   expect(seen).toContain('open https://shop.test/confirm?secret')
 })
 
+test('an unused code of an older address of the site is offered, too', async () => {
+  stored['addresses'] = [{ ...address, id: 'b', latest: undefined }, structuredClone(address)]
+  expect(JSON.stringify(await request({ type: 'page-state' }, PAGE))).toContain('1234')
+})
+
 test.each([
   ...['https://evil.test/', 'https://accounts.shop.test/', 'http://shop.test/'],
   'https://shop.test:8443/',

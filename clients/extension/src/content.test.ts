@@ -62,7 +62,7 @@ const globals = {
   HTMLInputElement: FakeInput,
   InputEvent: Event,
   document: page,
-  window: {},
+  window: new EventTarget(),
   location: { href: 'https://www.shop.test/sign-up' },
   chrome: {
     runtime: {
@@ -159,6 +159,13 @@ test('an offer ends with its own message, or with its address', () => {
   run({ type: 'end-offer', id: 'a' })
   expect(open).toBeUndefined()
   vi.useRealTimers()
+})
+
+test('a page from the cache of the browser ends an offer that is over by now', async () => {
+  run({ type: 'offer', site: 'shop.test', offer: { ...OFFER, messageId: 9 } })
+  expect(open?.kind).toBe('code')
+  globals.window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+  await vi.waitUntil(() => open?.kind !== 'code')
 })
 
 test('a button that the page has removed comes back with the focus', async () => {

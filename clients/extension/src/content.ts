@@ -43,6 +43,10 @@ function start(): void {
     return false
   })
   if (window !== top) return
+  // From the cache of the browser: commands did not reach it there.
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) void loadState()
+  })
   // A page that is loaded in advance is not in its tab yet.
   if ('prerendering' in document && document.prerendering) {
     document.addEventListener('prerenderingchange', () => void loadState(), { once: true })
@@ -50,10 +54,13 @@ function start(): void {
 }
 
 async function loadState(): Promise<void> {
+  const before = offer
   const state = await sendRequest('page-state', {}).catch(() => undefined)
   if (!state) return
   isAllowed = state.isAllowed
   if (state.offer) makeOffer(state.offer)
+  // Another one may have come meanwhile.
+  else if (before && offer === before) endOffer()
   showAtFocus()
 }
 

@@ -31,12 +31,13 @@ const OFFERED_AGAIN = 10 * 60_000
 export const contentRequests = {
   async 'page-state'(_request: object, { url, site }: { url: string; site: string }) {
     const { addresses } = await readData()
-    const address = addresses.find((one) => one.site === site)
-    const latest = address?.latest
-    const isRecent = latest && !latest.isUsed && latest.at > Date.now() - OFFERED_AGAIN
+    const since = Date.now() - OFFERED_AGAIN
+    const address = addresses.find(
+      (one) => one.site === site && one.latest?.isUsed === false && one.latest.at > since,
+    )
     return {
       isAllowed: (await isAllowed(url)) === true,
-      offer: address && isRecent ? offerOf(address, latest) : null,
+      offer: address?.latest ? offerOf(address, address.latest) : null,
     }
   },
   async 'new-address'(_request: object, { url, site }: { url: string; site: string }) {
