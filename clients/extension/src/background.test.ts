@@ -145,8 +145,11 @@ test('the popup fills in no code where the tab is at another site by then', asyn
   expect(seen).toEqual([])
 })
 
-test('when access is taken back, every page is told', async () => {
-  listeners.get('removed')?.()
+test.each([
+  ['access is taken back', 'removed', {}],
+  ['the servers change', 'changed', { servers: {} }],
+])('when %s, every page is told', async (_, event, change) => {
+  listeners.get(event)?.(change)
   await vi.waitUntil(() => seen.length > 0)
   expect(seen).toEqual([{ type: 'reload-state', tab: 1, frameId: 0 }])
 })

@@ -22,7 +22,10 @@ browser.permissions.onRemoved.addListener(() => {
   void sendToAllPages({ type: 'reload-state' })
 })
 browser.storage.onChanged.addListener((changes) => {
-  if ('servers' in changes) registerSites()
+  if (!('servers' in changes)) return
+  registerSites()
+  // The host of a server has no button.
+  void sendToAllPages({ type: 'reload-state' })
 })
 browser.alarms.onAlarm.addListener(() => void pollDue())
 browser.contextMenus.onClicked.addListener(({ frameId, frameUrl }, tab) => {
