@@ -228,16 +228,17 @@ test('a code of an address that was deleted meanwhile is not offered', async () 
 })
 
 test.each([
-  ['waits if it is older than two others', 2, '25'],
-  ['does not wait if it is older than three others', 3, null],
-])('a watch %s', async (_, count, wait) => {
+  ['waits if it is older than two others', 2, {}, '25'],
+  ['does not wait if it is older than three others', 3, {}, null],
+  ['waits if the others are of another server', 3, { server: 'http://other.test' }, '25'],
+])('a watch %s', async (_, count, other, wait) => {
   const [address] = addresses()
   expect.assert(address)
-  const others = Array.from({ length: count }, (_one, at) => `${id} ${at}`)
+  const ids = Array.from({ length: count }, (_one, at) => `${id} ${at}`)
   const now = Date.now()
-  const copies = others.map((other) => ({ ...address, id: other, token: other }))
+  const copies = ids.map((copy) => ({ ...address, ...other, id: copy, token: copy }))
   stored.addresses = [address, ...copies]
-  stored.watches = [startWatch(id, now - 1), ...others.map((other) => startWatch(other, now))]
+  stored.watches = [startWatch(id, now - 1), ...ids.map((copy) => startWatch(copy, now))]
   await pollDue()
   await vi.waitUntil(() => pending.has('/api/check-mail'))
   expect(query.get('wait')).toBe(wait)

@@ -33,10 +33,15 @@ export async function pollDue(): Promise<void> {
   const alarm = nextAlarm(watches, now)
   if (alarm === undefined) await browser.alarms.clear('poll')
   else await browser.alarms.create('poll', { when: alarm })
+  const addressOf = (watch: Watch) => addresses.find(({ id }) => id === watch.address)
   for (const watch of dueWatches(watches, now)) {
-    const address = addresses.find(({ id }) => id === watch.address)
-    if (address) void pollWatch(address, watch, waitSeconds(watch, now, watches))
-    else await endWatch(watch.address)
+    const address = addressOf(watch)
+    if (!address) {
+      await endWatch(watch.address)
+      continue
+    }
+    const ofServer = watches.filter((one) => addressOf(one)?.server === address.server)
+    void pollWatch(address, watch, waitSeconds(watch, now, ofServer))
   }
 }
 
