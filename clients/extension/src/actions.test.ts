@@ -231,6 +231,12 @@ test('the link of a newer message is offered, not opened', async () => {
   ])
 })
 
+test('a newer message that was used is not offered again', async () => {
+  stored['addresses'] = [{ ...address, latest: { ...latest, isUsed: true } }]
+  await openLink({ id: 'a', messageId: 7 })
+  expect(seen).toEqual([])
+})
+
 test.each([
   ['has expired', { ...address, expiresAt: Date.now() - 1 }],
   ['is of a server that was removed', { ...address, server: 'http://removed.test' }],

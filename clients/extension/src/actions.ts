@@ -151,7 +151,7 @@ export async function findOffered({ id, messageId }: Offered): Promise<Found | u
   const address = await findAddress(id)
   const { latest } = address
   if (latest?.id === messageId) return latest
-  if (latest) await offerInPages(address, latest)
+  if (latest && !latest.isUsed) await offerInPages(address, latest)
   return undefined
 }
 

@@ -96,7 +96,8 @@ export const pageRequests = {
     const { site = '' } = await popupState(tabId)
     await requireSite(offered.id, site)
     const found = await findOffered(offered)
-    if (!found) return false
+    // The popup shows the newer one.
+    if (!found) return undefined
     const fill = { type: 'fill-code', site, code: found.code ?? '' } as const
     const isFilled = (await sendToPage(tabId, fill).catch(() => false)) === true
     if (isFilled) await markUsed(offered)

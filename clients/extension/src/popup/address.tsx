@@ -103,8 +103,9 @@ function Found({ offer, tabId, attempt }: FoundProps) {
   const offered = { id, messageId }
   const fill = () =>
     attempt(async () => {
-      const isFilled =
-        tabId !== undefined && (await sendRequest('fill-code', { tabId, ...offered }))
+      if (tabId === undefined) return undefined
+      const isFilled = await sendRequest('fill-code', { tabId, ...offered })
+      if (isFilled === undefined) return undefined
       return isFilled ? t('filled', code ?? '') : t('error_no_code_field')
     })
   const open = () =>
