@@ -267,3 +267,21 @@ test('the badge of a message that arrives while an older one is marked as used s
   await markUsed({ id: 'a', messageId: 8 })
   expect(seen.filter((one) => typeof one === 'string')).toEqual(['badge ', 'badge 1'])
 })
+
+const DAY = 86_400_000
+
+test.each([
+  ['29 days ago is kept though the clock has jumped ahead', 40, -29, true],
+  ['31 days ago is removed though the clock has jumped ahead', 40, -31, false],
+  ['31 days ago, by a clock that is behind, is removed', -40, -71, false],
+  ['29 days ago, by a clock that is behind, is kept', -40, -69, true],
+])('an address that expired %s', async (_, daysAhead, days, isKept) => {
+  const now = Date.parse('2030-01-01T00:00:00Z')
+  vi.spyOn(Date, 'now').mockReturnValue(now + daysAhead * DAY)
+  stored['addresses'] = [{ ...address, email: 'old@mail.test', expiresAt: now + days * DAY }]
+  response = () => Response.json(created, { headers: { date: new Date(now).toUTCString() } })
+  await fillPage(TAB)
+  vi.restoreAllMocks()
+  const emails = (stored['addresses'] as Address[]).map(({ email }) => email)
+  expect(emails).toEqual(isKept ? ['a@mail.test', 'old@mail.test'] : ['a@mail.test'])
+})

@@ -41,8 +41,9 @@ export async function createAddress(
     lastId: 0,
   }
   await changeData((stored) => {
-    const kept = stored.addresses.filter((one) => one.expiresAt > Date.now() - KEPT_EXPIRED)
-    stored.addresses = [address, ...kept]
+    // By both clocks: that of this device may have jumped ahead, or always be behind. NaN keeps all.
+    const end = Math.min(Date.now(), session.serverNow) - KEPT_EXPIRED
+    stored.addresses = [address, ...stored.addresses.filter((one) => !(one.expiresAt <= end))]
   }).catch(async (error: unknown) => {
     // The storage is full: nobody would ever have the token.
     await deleteSession(address).catch(() => undefined)

@@ -65,7 +65,8 @@ async function request<Result>(
   const result: unknown = await response.json().catch(() => undefined)
   if (!isObject(result)) throw away()
   if (response.ok) {
-    const timed: object = { ...result, expiresAt: expiryOf(result, response) }
+    const serverNow = Date.parse(response.headers.get('date') ?? '')
+    const timed: object = { ...result, serverNow, expiresAt: expiryOf(result, serverNow) }
     if (isResult(timed)) return timed as Result
     throw new ApiError(t('error_no_server'), 'no_server')
   }
@@ -78,11 +79,11 @@ async function request<Result>(
 
 const MAX_MESSAGE = 200
 
-/** What names the end of a session has it here by the clock of this device, which may be wrong. */
-type Timed<Result> = Result & { expiresAt: number }
+/** What names the end of a session has it here by the clock of this device, which may be wrong. `serverNow` is NaN if the response does not tell. */
+type Timed<Result> = Result & { expiresAt: number; serverNow: number }
 
-function expiryOf({ expires_at_iso }: { expires_at_iso?: string }, { headers }: Response): number {
-  const msAhead = Date.now() - Date.parse(headers.get('date') ?? '')
+function expiryOf({ expires_at_iso }: { expires_at_iso?: string }, serverNow: number): number {
+  const msAhead = Date.now() - serverNow
   // To the minute: else each response would give another end.
   return Date.parse(expires_at_iso ?? '') + Math.round((msAhead || 0) / 60_000) * 60_000
 }
