@@ -99,6 +99,17 @@ test.each([
   expect(addresses()[0]?.isUnknown).toBe(isUnknown)
 })
 
+test('the address of the site comes back if its server knows it again', async () => {
+  const [address] = addresses()
+  expect.assert(address)
+  Object.assign(address, { expiresAt: Date.now() - HOUR, isUnknown: true })
+  const done = refresh('shop.test')
+  await respond('/api/check-mail', list())
+  await done
+  expect(addresses()[0]?.isUnknown).toBe(false)
+  expect(addresses()[0]?.expiresAt).toBeGreaterThan(Date.now())
+})
+
 test.each([
   ['that it has expired', EXPIRED, 401],
   ['when it expires', { messages: [], expires_at_iso: inHours(1) }, 200],

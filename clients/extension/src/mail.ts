@@ -63,8 +63,9 @@ const MOST_REFRESHED = 50
 /** Asks once for the mail of the newest addresses, those of a site first, for the popup. Throws if a server is away. */
 export async function refresh(site?: string): Promise<void> {
   const { addresses } = await readData()
+  // A server that was restored from a backup may know an address again.
   const newest = addresses
-    .filter(({ expiresAt }) => expiresAt > Date.now())
+    .filter((one) => one.expiresAt > Date.now() || (one.isUnknown && one.site === site))
     .toSorted((a, b) => Number(b.site === site) - Number(a.site === site))
     .slice(0, MOST_REFRESHED)
   const outcomes = await Promise.all(newest.map((address) => poll(address, 0, site)))
@@ -90,6 +91,7 @@ async function poll(
       // Else it was extended meanwhile.
       if (stored.expiresAt === address.expiresAt) stored.expiresAt = list.expiresAt
       if (found) stored.latest = found
+      stored.isUnknown = false
       return true
     })
     // In pages also for the popup, which may have been closed.
