@@ -122,6 +122,19 @@ test('the field that was found is filled, whatever has the focus by then', () =>
   expect([email.value, password.value]).toEqual(['a@mail.test', ''])
 })
 
+test.each([
+  ['in which something was typed meanwhile', { value: 'me@shop.test' }],
+  ['that is for something else by now', { type: 'password' }],
+])('a field %s is not filled', (_, change) => {
+  email.focus()
+  run({ type: 'find', site: 'shop.test', isHere: true })
+  Object.assign(email, change)
+  const { value } = email
+  expect(run(FILL)).toBe(false)
+  expect(email.value).toBe(value)
+  email.type = 'email'
+})
+
 test('no other kind of field is filled if the one that was found is gone', () => {
   email.focus()
   run({ type: 'find', site: 'shop.test', isHere: true })
@@ -176,6 +189,18 @@ test('a button that the page has removed comes back with the focus', async () =>
   open = undefined
   page.dispatchEvent(new Event('focusin'))
   expect(open).toMatchObject({ kind: 'button' })
+})
+
+test('what was typed while the address was created stays, and a note names the address', async () => {
+  isAllowed = true
+  email.focus()
+  run({ type: 'reload-state' })
+  await vi.waitUntil(() => open?.kind === 'button')
+  open?.click()
+  email.value = 'me@shop.test'
+  respond({ value: 'a@mail.test' })
+  await vi.waitUntil(() => open?.kind === 'note')
+  expect(email.value).toBe('me@shop.test')
 })
 
 test('the button comes back neither while its address is created nor in place of a note', async () => {

@@ -18,7 +18,7 @@ import { siteOf } from './urls.ts'
 /** Frames without a URL of their own have the origin of their page. */
 const site = siteOf(location.href) ?? siteOf(window.origin)
 /** Where the address that is being created belongs: by then, something else may have the focus. */
-let field: HTMLInputElement | undefined
+let field: FoundField | undefined
 let isAllowed = false
 let offer: Offer | undefined
 /** The button, or the box of the offer. */
@@ -28,6 +28,13 @@ let note: Panel | undefined
 let timer: ReturnType<typeof setInterval> | undefined
 /** While the address that the button was clicked for is being created. */
 let isFilling = false
+
+/** As it was when it was found. */
+interface FoundField {
+  input: HTMLInputElement
+  value: string
+  type: string
+}
 
 const FOLLOW_MS = 500
 const OFFERED_MS = 10 * 60_000
@@ -76,13 +83,26 @@ function run(command: ContentCommand): boolean {
     return inputs.length > 0
   }
   if (command.type === 'find') {
-    field = findEmailInput(command.isHere)
+    const input = findEmailInput(command.isHere)
+    field = input && foundField(input)
     return field !== undefined
   }
   if (command.type !== 'fill') return true
-  const input = field?.isConnected ? field : findEmailInput()
-  if (input) fillEmail(input, command.email)
-  return input !== undefined
+  const other = field?.input.isConnected ? undefined : findEmailInput()
+  return fillUnchanged(other ? foundField(other) : field, command.email)
+}
+
+function foundField(input: HTMLInputElement): FoundField {
+  return { input, value: input.value, type: input.type }
+}
+
+/** Unless something was typed there meanwhile, or the page has made it the field for something else. */
+function fillUnchanged(found: FoundField | undefined, email: string): boolean {
+  if (!found?.input.isConnected) return false
+  const { input, value, type } = found
+  const isUnchanged = input.value === value && input.type === type
+  if (isUnchanged) fillEmail(input, email)
+  return isUnchanged
 }
 
 /** Unless a newer message has been offered meanwhile. */
@@ -114,8 +134,10 @@ function showAtFocus(): void {
 async function fillNew(input: HTMLInputElement): Promise<void> {
   shown?.close()
   isFilling = true
+  const found = foundField(input)
   try {
-    fillEmail(input, await sendRequest('new-address', {}))
+    const email = await sendRequest('new-address', {})
+    if (!fillUnchanged(found, email)) showNote(t('address_created', email))
   } catch (error) {
     showNote((error as Error).message)
   } finally {
