@@ -215,4 +215,8 @@ test('the button comes back neither while its address is created nor in place of
   await vi.waitUntil(() => open)
   page.dispatchEvent(new Event('focusin'))
   expect(open?.kind).toBe('note')
+  const other = new FakeInput('email')
+  other.focus()
+  page.dispatchEvent(new Event('focusin'))
+  expect(open).toMatchObject({ kind: 'button', anchor: other })
 })

@@ -122,10 +122,12 @@ function showNote(text: string): void {
 
 /** The button, while an empty e-mail field has the focus. */
 function showAtFocus(): void {
+  const focused = focusedInput()
   // A window that gets the focus back fires events, too.
-  if (offer || isFilling || note?.isOpen()) return
-  const focused = isAllowed ? focusedInput() : undefined
-  const input = focused?.value === '' && isEmailInput(focused) ? focused : undefined
+  const hasNote = note?.isOpen() && note.anchor === focused
+  if (offer || isFilling || hasNote) return
+  const isEmpty = isAllowed && focused?.value === ''
+  const input = isEmpty && isEmailInput(focused) ? focused : undefined
   if (input && shown?.anchor === input && shown.isOpen()) return
   shown?.close()
   shown = input && showButton(input, t('fill_new'), () => void fillNew(input))
