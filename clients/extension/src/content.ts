@@ -75,7 +75,7 @@ function run(command: ContentCommand): boolean {
   if ('site' in command && command.site !== site) return false
   if (command.type === 'reload-state') void loadState()
   if (command.type === 'offer') makeOffer(command.offer)
-  if (command.type === 'end-offer') endOfferOf(command)
+  if (command.type === 'end-offer') endOfferOf(command.id, command.messageId)
   if (command.type === 'note') showNote(command.text)
   if (command.type === 'fill-code') {
     const inputs = findCodeInputs(command.code)
@@ -106,13 +106,7 @@ function fillUnchanged(found: FoundField | undefined, email: string): boolean {
 }
 
 /** Unless a newer message has been offered meanwhile. */
-function endOfferOf({
-  id,
-  messageId = offer?.messageId,
-}: {
-  id: string
-  messageId?: number
-}): void {
+function endOfferOf(id: string, messageId = offer?.messageId): void {
   if (offer?.id === id && offer.messageId === messageId) endOffer()
 }
 

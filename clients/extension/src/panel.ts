@@ -184,8 +184,7 @@ function isAsMade(host: HTMLElement): boolean {
 
 /** By a view transition, or whatever else is in the top layer: its backdrop, shadow or content can be anywhere. Both can let clicks through. */
 function isCovered(host: HTMLElement, isClick: boolean): boolean {
-  const isTransition = CSS.supports(`selector(${TRANSITION})`) && document.querySelector(TRANSITION)
-  if (isTransition) return true
+  if (document.querySelector(TRANSITION)) return true
   if (isClick || performance.now() - foundAt >= SETTLED_MS) {
     trees = allTrees()
     foundAt = performance.now()
@@ -199,7 +198,8 @@ let trees: (Document | ShadowRoot)[] = []
 let foundAt = Number.NEGATIVE_INFINITY
 
 const TOP_LAYER = ':popover-open, :modal, :fullscreen'
-const TRANSITION = ':active-view-transition'
+/** In a list that may have what a browser does not know. */
+const TRANSITION = ':is(:active-view-transition)'
 const SETTLED_MS = 500
 const GAP = 6
 
