@@ -78,10 +78,10 @@ export async function fillPage(
   try {
     const noField = () => new ApiError(t('error_no_field'), 'no_field')
     const isThere = await sendToPage(id, { type: 'find', site, isHere }, frameId)
-    if (isThere !== true) throw noField()
+    if (!isThere) throw noField()
     const { email } = await createAddress(site)
     const isFilled = await sendToPage(id, { type: 'fill', site, email }, frameId)
-    if (isFilled !== true) throw noField()
+    if (!isFilled) throw noField()
   } catch (error) {
     const text = sentenceOf(error)
     await sendToPage(id, { type: 'note', text }).catch(() => showBadge('!'))

@@ -87,7 +87,7 @@ export const pageRequests = {
     const { site = '' } = await popupState(tabId)
     // A page without a field, or of the browser itself: the address can be copied.
     const send = async (command: ContentCommand) =>
-      tabId !== undefined && (await sendToPage(tabId, command).catch(() => false)) === true
+      tabId !== undefined && (await sendToPage(tabId, command).catch(() => false))
     await send({ type: 'find', site })
     const { email } = await createAddress(site, choice)
     return { email, isFilled: await send({ type: 'fill', site, email }) }
@@ -99,7 +99,7 @@ export const pageRequests = {
     // The popup shows the newer one.
     if (!found) return undefined
     const fill = { type: 'fill-code', site, code: found.code ?? '' } as const
-    const isFilled = (await sendToPage(tabId, fill).catch(() => false)) === true
+    const isFilled = await sendToPage(tabId, fill).catch(() => false)
     if (isFilled) await markUsed(offered)
     return isFilled
   },

@@ -39,17 +39,17 @@ export function registerSites(): void {
   last = last.then(register, register)
 }
 
-/** Runs the content script in a frame where it may not run yet, and sends it a command. It rejects where we may not. */
+/** Runs the content script in a frame where it may not run yet, and sends it a command. True if it was carried out. It rejects where we may not. */
 export async function sendToPage(
   tabId: number,
   command: ContentCommand,
   frameId = 0,
-): Promise<unknown> {
+): Promise<boolean> {
   const target = { tabId, frameIds: [frameId] }
   await browser.scripting.executeScript({ target, files: [SCRIPT] }).catch(() => {
     throw new ApiError(t('error_no_access'), 'no_access')
   })
-  return browser.tabs.sendMessage(tabId, command, { frameId })
+  return (await browser.tabs.sendMessage(tabId, command, { frameId })) === true
 }
 
 /** Shows the button in the open pages of sites that were just allowed. */
