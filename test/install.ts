@@ -26,6 +26,9 @@ const FONTS = [
   ['fonts-hosny-amiri', '/usr/share/fonts/opentype/fonts-hosny-amiri/Amiri-Regular.ttf'],
 ] as const
 
+/** Libraries of what only `npm run campaign` compiles. */
+const LIBRARIES = [['libfuse3-dev', '/usr/include/fuse3/fuse.h']] as const
+
 const QUIET = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0']
 
 // --campaign: also what only `npm run campaign` needs.
@@ -33,11 +36,14 @@ const ALL: Readonly<Record<string, readonly [string, string]>> = {
   ...PROGRAMS,
   ...CAMPAIGN_PROGRAMS,
 }
+const isCampaign = process.argv.includes('--campaign')
 const missing = findMissing()
-const fonts = FONTS.flatMap(([name, file]) => (existsSync(file) ? [] : [name]))
+const files = [...FONTS, ...(isCampaign ? LIBRARIES : [])].flatMap(([name, file]) =>
+  existsSync(file) ? [] : [name],
+)
 const { MAYFLY_TEST_WITHOUT } = process.env
 const mayInstall = isDebian() && process.getuid?.() === 0 && !MAYFLY_TEST_WITHOUT
-if (mayInstall && missing.length + fonts.length > 0) install([...packagesOf(missing), ...fonts])
+if (mayInstall && missing.length + files.length > 0) install([...packagesOf(missing), ...files])
 else if (missing.length > 0) announce(missing)
 
 function isDebian(): boolean {
@@ -47,7 +53,7 @@ function isDebian(): boolean {
 }
 
 function findMissing(): string[] {
-  const more = process.argv.includes('--campaign') ? Object.keys(CAMPAIGN_PROGRAMS) : []
+  const more = isCampaign ? Object.keys(CAMPAIGN_PROGRAMS) : []
   return [...missingPrograms(), ...more.filter((name) => findProgram(name) === undefined)]
 }
 

@@ -41,6 +41,8 @@ export const CAMPAIGN_PROGRAMS = {
   etcd: ['etcd-server', 'the leader lock of that'],
   nft: ['nftables', 'drops packets'],
   faketime: ['faketime', 'moves clocks'],
+  gcc: ['gcc libc6-dev', 'compiles a file system that tears writes'],
+  'pkg-config': ['pkg-config', 'finds the library for that'],
 } as const satisfies Record<string, readonly [debianPackages: string, purpose: string]>
 
 export type Program = keyof typeof PROGRAMS
