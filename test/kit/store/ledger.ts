@@ -114,6 +114,13 @@ async function mailboxFaults(
   return compareMailbox(lines, await storedHashes(url, token))
 }
 
+const IS_MISSING = ' is missing'
+
+/** The only fault that a control may have. */
+export function isLoss(fault: string): boolean {
+  return fault.endsWith(IS_MISSING)
+}
+
 /** The mails by their subject, which is the UUID. */
 export function compareMailbox(
   lines: readonly LedgerLine[],
@@ -121,7 +128,7 @@ export function compareMailbox(
 ): string[] {
   return lines.flatMap(({ uuid, sha256: hash, deletion }) => {
     const [first, second] = stored.get(uuid) ?? []
-    if (!first) return deletion ? [] : [`${uuid} is missing`]
+    if (!first) return deletion ? [] : [`${uuid}${IS_MISSING}`]
     if (deletion === 'done') return [`${uuid} is back although its deletion was answered with 200`]
     if (second) return [`${uuid} is there twice`]
     return first === hash ? [] : [`${uuid} is changed`]
