@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -64,6 +64,8 @@ function spawnIn({ folder, ports, env, root }: StartOptions, more: Record<string
 
 async function startOnSqlite(options: StartOptions): Promise<Running> {
   const data = join(options.folder, 'data')
+  const mayfly = (folder: string, ...args: string[]) =>
+    runMayflyUnder(endWithParent([]), folder, ...args)
   let service = await spawnIn(options)
   return {
     url: service.url,
@@ -71,16 +73,16 @@ async function startOnSqlite(options: StartOptions): Promise<Running> {
     get pids() {
       return [service.pid]
     },
-    mayfly: (...args) => runMayflyUnder([], data, ...args),
+    mayfly: (...args) => mayfly(data, ...args),
     async mayflyOnBackup(...args) {
       const scratch = tempFolder()
       const file = join(scratch.path, 'backup.db')
       const restored = join(scratch.path, 'restored')
       try {
-        const written = await runMayflyUnder([], data, 'backup', file)
+        const written = await mayfly(data, 'backup', file)
         if (written.status !== 0) return written
-        const result = await runMayflyUnder([], restored, 'restore', file)
-        return result.status === 0 ? await runMayflyUnder([], restored, ...args) : result
+        const result = await mayfly(restored, 'restore', file)
+        return result.status === 0 ? await mayfly(restored, ...args) : result
       } finally {
         scratch.remove()
       }
@@ -107,6 +109,8 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
   const settings = ['max_wal_size=64MB', `fsync=${root ? 'off' : 'on'}`]
   const postgres = await openPostgres({ cluster, settings })
   const store = { MAYFLY_STORE: postgres.urlOf(DATABASE) }
+  const serverPid = () => Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
+  let memory = sharedMemoryOf(serverPid())
   let service: Awaited<ReturnType<typeof spawnService>>
   try {
     const [exists] = await postgres.run(`select 1 from pg_database where datname = '${DATABASE}'`)
@@ -121,14 +125,14 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
     throw error
   }
   const mayfly = (url: string, ...args: string[]) =>
-    runMayflyUnder(['env', `MAYFLY_STORE=${url}`], join(folder, 'data'), ...args)
+    runMayflyUnder(endWithParent(['env', `MAYFLY_STORE=${url}`]), join(folder, 'data'), ...args)
   return {
     url: service.url,
     smtpPort: service.smtpPort,
     get pids() {
       // A server whose disk was full may have ended by itself.
       if (!postgres.isRunning()) return [service.pid]
-      return [service.pid, Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])]
+      return [service.pid, serverPid()]
     },
     mayfly: (...args) => mayfly(store.MAYFLY_STORE, ...args),
     async mayflyOnBackup(...args) {
@@ -143,6 +147,7 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
       if (killsServer) {
         await postgres.stop('SIGKILL')
         await postgres.start()
+        memory = sharedMemoryOf(serverPid())
       }
       if (!killsService) return
       // As if the outage had lasted until they expired: the jobs start at once.
@@ -153,6 +158,20 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
     async kill() {
       await service.kill('SIGKILL')
       await postgres.close()
+      memory.remove()
+    },
+  }
+}
+
+/** What a server that is killed leaves in memory until it starts again; a machine has room for a few thousand. */
+function sharedMemoryOf(pid: number): { remove(): void } {
+  const maps = readFileSync(`/proc/${pid}/maps`, 'utf8')
+  const [, segment = ''] = /(\d+) +\/SYSV/.exec(maps) ?? []
+  const [file = ''] = /\/dev\/shm\/PostgreSQL\.\d+/.exec(maps) ?? []
+  return {
+    remove() {
+      spawnSync('ipcrm', ['-m', segment])
+      rmSync(file, { force: true })
     },
   }
 }
