@@ -69,11 +69,11 @@ export function makeCertificate(folder: string, name: string, user?: User): void
 }
 
 // Below the ports that systems give to outgoing connections and to servers that listen on port 0. Each test worker has
-// its own, so that nobody takes a port between the check and its use, or while its service restarts.
+// its own, and mostly each process of a campaign, so that nobody takes a port between the check and its use, or while its service restarts.
 const FIRST_PORT = 10_000
 const PORTS_PER_WORKER = 1_000
 const WORKERS = 20
-const { VITEST_POOL_ID = '0' } = process.env
+const { VITEST_POOL_ID = process.pid } = process.env
 const ownPorts = FIRST_PORT + (Number(VITEST_POOL_ID) % WORKERS) * PORTS_PER_WORKER
 let offset = randomInt(PORTS_PER_WORKER)
 
