@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../../build/sources.ts'
+import { removeTempFolders } from '../kit/store/stores.ts'
 import type { Part } from './part.ts'
 import { PARTS } from './parts.ts'
 import {
@@ -23,8 +24,13 @@ import { duration, format, renderTables, withTables } from './tables.ts'
 const RESULTS = 'test/campaign/results.json'
 const DOCUMENT = 'docs/reliability.md'
 
-// What must not be left behind, such as mounts, is removed when the process exits.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+// What must not be left behind, such as mounts, is removed when the process exits; the folders that they are in, after that.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    process.once('exit', removeTempFolders)
+    process.exit(1)
+  })
+}
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean' }, part: { type: 'string', multiple: true } },

@@ -71,6 +71,9 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const end = () => void child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
   let output = ''
   child.stdout?.on('data', (chunk) => {
     output += chunk

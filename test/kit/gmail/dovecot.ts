@@ -131,6 +131,9 @@ async function startOnce(config: string, port: number): Promise<ChildProcess> {
     // A process group of its own, so that all its processes can be killed at once.
     detached: true,
   })
+  const kill = () => void (child.pid && process.kill(-child.pid, 'SIGKILL'))
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk.toString()

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -36,8 +36,7 @@ function mountImage(image: string): Disk {
   const path = image.replace(/\.img$/, '')
   mkdirSync(path)
   execFileSync('mount', ['-o', OPTIONS, image, path])
-  if (mounted.size === 0) process.once('exit', unmountAll)
-  mounted.add(path)
+  unmountAtExit(path)
   const device = basename(
     execFileSync('findmnt', ['-n', '-o', 'SOURCE', path], { encoding: 'utf8' }).trim(),
   )
@@ -45,9 +44,17 @@ function mountImage(image: string): Disk {
     path,
     async cut(name, pids) {
       const target = join(image, '..', `${name}.img`)
-      await pauseProcesses(pids)
-      // All replies sent before have been read and recorded by the time of the check: nothing sends any more.
-      await copyUnchanged(image, target, device).finally(() => killProcesses(pids))
+      const kill = () => killProcesses(pids)
+      // A paused process would not end with this one.
+      process.once('exit', kill)
+      try {
+        await pauseProcesses(pids)
+        // All replies sent before have been read and recorded by the time of the check: nothing sends any more.
+        await copyUnchanged(image, target, device)
+      } finally {
+        process.off('exit', kill)
+        kill()
+      }
       return mountImage(target)
     },
     sync: async () => void execFileSync('sync', ['-f', path]),
@@ -79,13 +86,23 @@ function deviceWrites(device: string): { done: number; inFlight: number } {
 
 const mounted = new Set<string>()
 
+/** If it is aborted before `isUnmounted`. */
+export function unmountAtExit(path: string): void {
+  if (mounted.size === 0) process.once('exit', unmountAll)
+  mounted.add(path)
+}
+
+export function isUnmounted(path: string): void {
+  mounted.delete(path)
+  if (mounted.size === 0) process.off('exit', unmountAll)
+}
+
 /** A process that was just killed may still hold a file open. */
 async function unmount(path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       execFileSync('umount', [path], { stdio: 'pipe' })
-      mounted.delete(path)
-      if (mounted.size === 0) process.off('exit', unmountAll)
+      isUnmounted(path)
       return
     } catch (error) {
       if (attempt === 100) throw error
@@ -96,7 +113,7 @@ async function unmount(path: string): Promise<void> {
 
 /** The last resort after an aborted test: detached now, unmounted as soon as nothing uses it. */
 function unmountAll(): void {
-  for (const path of mounted) execFileSync('umount', ['-l', path])
+  for (const path of mounted) spawnSync('umount', ['-l', path])
   mounted.clear()
 }
 
@@ -121,7 +138,6 @@ async function pauseProcesses(roots: readonly number[]): Promise<void> {
     for (const pid of pids) paused.add(pid)
     await pause(5)
   }
-  killProcesses(roots)
   throw new Error(`these processes do not stop: ${[...paused].filter((pid) => !isStopped(pid))}`)
 }
 

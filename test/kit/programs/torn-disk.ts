@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { failureOf } from './capabilities.ts'
-import { type Disk, killProcesses } from './power-cut.ts'
+import { type Disk, isUnmounted, killProcesses, unmountAtExit } from './power-cut.ts'
 
 const SOURCE = fileURLToPath(new URL('torn-disk.c', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
@@ -39,6 +39,7 @@ async function mountTorn(path: string, { seed, tell }: TornOptions): Promise<Tor
   const exited = once(child, 'exit')
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   await lines.next()
+  unmountAtExit(path)
   const command = async (line: string): Promise<string> => {
     child.stdin.write(`${line}\n`)
     return (await lines.next()).value ?? ''
@@ -46,6 +47,7 @@ async function mountTorn(path: string, { seed, tell }: TornOptions): Promise<Tor
   const end = async () => {
     child.stdin.end()
     await exited
+    isUnmounted(path)
   }
   return {
     path,

@@ -22,7 +22,21 @@ export const DISK = '/var/tmp'
 
 export function tempFolder(parent = tmpdir()): { path: string; remove(): void } {
   const path = mkdtempSync(join(parent, 'mayfly-'))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  folders.add(path)
+  return { path, remove: () => removeFolder(path) }
+}
+
+const folders = new Set<string>()
+
+function removeFolder(path: string): void {
+  // A process that ends with this one may still create files in it.
+  rmSync(path, { recursive: true, force: true, maxRetries: 10 })
+  folders.delete(path)
+}
+
+/** Those that an abort has left. */
+export function removeTempFolders(): void {
+  for (const path of folders) removeFolder(path)
 }
 
 /**
