@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { waitUntil } from '../wait-until.ts'
-import { checkHistory } from './check-history.ts'
+import { checkHistory, type Violation } from './check-history.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import { startClusterLoad } from './cluster-load.ts'
@@ -30,7 +32,7 @@ export async function runClusterBatch(options: BatchOptions) {
     const { history } = load
     const { kinds = Object.keys(CLUSTER_FAULTS) } = options
     const deck = kinds.filter((kind) => older !== undefined || kind !== OLDER)
-    const done: Promise<void>[] = []
+    const done: Promise<unknown>[] = []
     const log: string[] = []
     for (let number = 0; number < count; number += 1) {
       await pause(2_000 + random() * 6_000)
@@ -39,27 +41,25 @@ export async function runClusterBatch(options: BatchOptions) {
       if (!inject) throw new Error(`unknown kind of fault: ${kind}`)
       report(`fault ${number + 1} of ${count}: ${kind}`)
       const start = history.now()
-      const fault = inject({ cluster, history, random, older }).then((what) => {
-        const entry = `${kind} (${what}) from ${Math.round(start)} to ${Math.round(history.now())} ms`
-        log.push(entry)
-      })
-      done.push(fault)
+      const fault = inject({ cluster, history, random, older }).catch((error) => `failed: ${error}`)
+      const note = (what: string) =>
+        log.push(`${kind} (${what}) from ${Math.round(start)} to ${Math.round(history.now())} ms`)
+      done.push(fault.then(note))
       // Every second one begins while its predecessor lasts.
       if (number % 2 === 1) await Promise.all(done)
     }
     await Promise.all(done)
     report('recovering')
     const found = await recoverAndFinish(cluster, load)
+    await load.close()
     report('checking')
-    const violations = checkHistory(history.entries)
-    const at = `seed ${seed}: ${log.join('; ')}`
     const findings = [
       ...found,
-      ...violations.map(({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`),
+      ...log.filter((entry) => entry.includes('(failed: ')),
+      ...summaryOf(checkHistory(history.entries)),
       ...[...load.surprises].map((one) => `unexpected: ${one}`),
-    ].map((one) => `${one} (${at})`)
-    load.close()
-    if (findings.length > 0) saveHistory(history.entries, seed)
+    ].map((one) => `${one} (seed ${seed}: ${log.join('; ')})`)
+    if (findings.length > 0) saveEvidence(history.entries, cluster.output(), seed)
     return {
       counts: countOf(history.entries),
       figures: { 'kinds of faults': deck.length },
@@ -70,12 +70,22 @@ export async function runClusterBatch(options: BatchOptions) {
   }
 }
 
+/** One sentence per rule: a lost primary is hundreds of violations. */
+function summaryOf(violations: readonly Violation[]): string[] {
+  return [...Map.groupBy(violations, ({ rule }) => rule)].map(([rule, all]) => {
+    const [first] = all
+    return `${all.length} times ${rule}, such as ${first?.subject}: ${first?.detail}`
+  })
+}
+
 async function recoverAndFinish(
   cluster: Cluster,
   load: { finish(): Promise<void> },
 ): Promise<string[]> {
   try {
     await cluster.recover()
+    // It works again, too.
+    await pause(5_000)
     await load.finish()
     return []
   } catch (error) {
@@ -84,9 +94,11 @@ async function recoverAndFinish(
 }
 
 /** For a look at what led to a finding. */
-function saveHistory(entries: readonly Entry[], seed: number): void {
+function saveEvidence(entries: readonly Entry[], output: string, seed: number): void {
   const lines = entries.map((entry) => JSON.stringify(entry))
-  writeFileSync(`/var/tmp/mayfly-history-${seed}.jsonl`, `${lines.join('\n')}\n`)
+  const path = join(tmpdir(), `mayfly-cluster-${seed}`)
+  writeFileSync(`${path}.jsonl`, `${lines.join('\n')}\n`)
+  writeFileSync(`${path}.log`, output)
 }
 
 function countOf(entries: readonly Entry[]): Record<string, number> {
@@ -126,17 +138,17 @@ export async function runClusterControl(report: (text: string) => void): Promise
   const cluster = await openCluster({ synchronous: false })
   try {
     const load = await startClusterLoad(cluster, seededRandom(0))
-    const primary = (await cluster.databaseRole('primary')) ?? 'postgres1'
+    const primary = (await cluster.primary()) ?? 'postgres1'
     const standby = primary === 'postgres1' ? 'postgres2' : 'postgres1'
     const { machines } = cluster
     const end = machines[primary].filter({ peers: [machines[standby].address] })
     await pause(6_000)
     machines[primary].kill()
     end()
-    await waitUntil(async () => (await cluster.databaseRole('primary')) === standby)
+    await waitUntil(async () => (await cluster.primary()) === standby)
     await cluster.recover()
     await load.finish()
-    load.close()
+    await load.close()
     const isFound = checkHistory(load.history.entries).some(({ rule }) => rule === 'lost')
     return isFound ? [] : ['control: the loss of mail was not detected']
   } finally {

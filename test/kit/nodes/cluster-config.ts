@@ -53,10 +53,13 @@ export function patroniConfig(options: PatroniOptions): object {
     scope: 'mayfly',
     name,
     restapi: { listen: `${address}:8008`, connect_address: `${address}:8008` },
-    etcd3: { hosts },
+    // The older API of etcd: with the newer one, Patroni before 3.0.3 takes the lock back after a suspension, whoever has it.
+    etcd: { hosts },
     bootstrap: {
       dcs: {
-        ...{ ttl: 12, loop_wait: 2, retry_timeout: 4, synchronous_mode: synchronous },
+        ...{ ttl: 12, loop_wait: 2, retry_timeout: 4 },
+        // Strict: a primary without a standby acknowledges nothing. Otherwise a former primary may take over without that mail.
+        ...{ synchronous_mode: synchronous, synchronous_mode_strict: synchronous },
         postgresql: {
           use_pg_rewind: true,
           parameters: { max_connections: 200, shared_buffers: '32MB', synchronous_commit: 'on' },

@@ -90,7 +90,7 @@ const aWhile = (deps: FaultDeps) => pause(between(deps, 4_000, 20_000))
 /** During a failover there is none for a while. */
 async function primaryOf({ cluster }: FaultDeps): Promise<DatabaseName> {
   for (let tries = 0; tries < 20; tries += 1) {
-    const name = await cluster.databaseRole('primary')
+    const name = await cluster.primary()
     if (name) return name
     await pause(1_000)
   }

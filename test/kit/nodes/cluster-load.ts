@@ -277,6 +277,10 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
       for (const end = history.now() + DELIVERY_MS; history.now() < end && isMissing(); )
         await pause(500)
     },
-    close: () => receiver.close(),
+    async close(): Promise<void> {
+      stopping = true
+      await Promise.allSettled(running)
+      receiver.close()
+    },
   }
 }

@@ -87,7 +87,7 @@ export async function openCluster({ synchronous = true } = {}) {
       ...['etcd', '--name', name, '--data-dir', data(name), '--initial-cluster', members],
       ...['--listen-client-urls', client, '--advertise-client-urls', client],
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
-      ...['--log-level', 'error', '--logger', 'zap'],
+      ...['--enable-v2', '--log-level', 'error', '--logger', 'zap'],
     ])
   }
 
@@ -121,7 +121,11 @@ export async function openCluster({ synchronous = true } = {}) {
     }
     const under = [...machines[name].under, 'env', '-C', root, ...withClock(name)]
     const options = { folder: data(name), ports: PORTS, host: at(name), env, under, root }
-    const node = await spawnService(options)
+    const node = await spawnService(options).catch((error: Error) => {
+      // One that is only slow would be in the way of the next.
+      machines[name].kill()
+      throw error
+    })
     served.set(name, node)
     running.set(name, node.child)
   }
@@ -140,10 +144,13 @@ export async function openCluster({ synchronous = true } = {}) {
     return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
-  async function query(sql: string, database = 'mayfly'): Promise<Record<string, unknown>[]> {
+  async function query(
+    sql: string,
+    { database = 'mayfly', timeoutMs = 3_000 } = {},
+  ): Promise<Record<string, unknown>[]> {
     const client = new Client({
       ...{ host: at('haproxy'), user: 'mayfly', database },
-      ...{ connectionTimeoutMillis: 3_000, query_timeout: 3_000 },
+      ...{ connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs },
     })
     client.on('error', () => {})
     try {
@@ -162,11 +169,8 @@ export async function openCluster({ synchronous = true } = {}) {
     }).catch(() => undefined)
   }
 
-  /** Which of them Patroni says it is. */
-  async function databaseRole(
-    role: 'primary' | 'sync' | 'replica',
-  ): Promise<DatabaseName | undefined> {
-    for (const name of DATABASES) if ((await patroni(name, `/${role}`))?.status === 200) return name
+  async function primary(): Promise<DatabaseName | undefined> {
+    for (const name of DATABASES) if ((await patroni(name, '/primary'))?.status === 200) return name
     return undefined
   }
 
@@ -180,7 +184,7 @@ export async function openCluster({ synchronous = true } = {}) {
   /** Starts what does not run, and waits until every node is ready and the standby is synchronous. */
   async function recover(): Promise<void> {
     for (const name of MACHINES) if (!isNode(name) && !isUp(name)) await start(name)
-    await waitUntil(async () => (await databaseRole('primary')) !== undefined, READY_MS)
+    await untilReplicated()
     await Promise.all(
       NODES.map(async (name) => {
         await waitUntil(async () => {
@@ -189,17 +193,21 @@ export async function openCluster({ synchronous = true } = {}) {
         }, READY_MS)
       }),
     )
-    const role = synchronous ? 'sync' : 'replica'
-    await waitUntil(async () => (await databaseRole(role)) !== undefined, READY_MS)
+  }
+
+  /** Until then nothing is committed. */
+  async function untilReplicated(): Promise<void> {
+    const state = synchronous ? 'sync' : 'async'
+    const standby = `select from pg_stat_replication where sync_state = '${state}'`
+    await waitUntil(async () => {
+      return (await query(standby, { database: 'postgres' }).catch(() => [])).length > 0
+    }, READY_MS)
   }
 
   async function open(): Promise<void> {
     for (const name of [...ETCD, 'redis', 'haproxy', ...DATABASES] as const) await start(name)
-    await waitUntil(async () => {
-      for (const name of DATABASES) if (!isUp(name)) throw new Error(`${name} has ended`)
-      return (await query('select 1', 'postgres').catch(() => [])).length > 0
-    }, READY_MS)
-    await query('create database mayfly', 'postgres')
+    await untilReplicated()
+    await query('create database mayfly', { database: 'postgres', timeoutMs: READY_MS })
     await recover()
   }
 
@@ -237,7 +245,7 @@ export async function openCluster({ synchronous = true } = {}) {
       const node = served.get(name)
       if (!node || !isUp(name)) return
       const ended = once(node.child, 'exit')
-      machines[name].run('sh', '-c', 'kill -TERM $(pgrep -o node)')
+      machines[name].run('pkill', '-TERM', '-o', '-f', 'mayfly.js serve')
       await ended
     },
     /** Stops all processes of a machine; returns how to resume them. */
@@ -251,7 +259,7 @@ export async function openCluster({ synchronous = true } = {}) {
     },
     query,
     patroni,
-    databaseRole,
+    primary,
     recover,
     /** Moves the clock of a machine by so many seconds from the real time. */
     moveClock(name: NodeName | DatabaseName, seconds: number): void {
