@@ -12,6 +12,7 @@ import {
   type PageDeletion,
 } from './messages.ts'
 import type { Row } from './rows.ts'
+import { pollOthers } from './sync/poll.ts'
 import { delay, retryDelaySeconds } from './sync/retry.ts'
 import { pollNow } from './sync/stream.ts'
 
@@ -101,6 +102,8 @@ async function send(deletion: PageDeletion): Promise<void> {
   })
   // There may be room again, or older messages to list.
   if (isHere && (isTruncated.value || isMailboxFull.value)) await pollNow().catch(() => undefined)
+  if (!isHere && mailbox && messageStore.isTruncated(mailbox.email))
+    await pollOthers([mailbox.email])
 }
 
 /** Deletions are carried out even if the page is reloaded, closed or crashes before all were sent. */

@@ -60,7 +60,8 @@ function Notices() {
 
 function NoticeOfAll() {
   const count = allMessages.value.length
-  const isCut = isAnyTruncated.value || count > MAX_LISTED
+  // A search covers all that are known.
+  const isCut = isAnyTruncated.value || (count > MAX_LISTED && !isSearching.value)
   return isCut ? <TruncatedNotice count={Math.min(count, MAX_LISTED)} /> : null
 }
 

@@ -95,6 +95,7 @@ const newestApplied = new Map<string, number>()
 export const messageStore = {
   newestId: (email = currentMailbox.value?.email) => stateOf(email).list.newest,
   isLoaded: (email: string) => stateOf(email).isLoaded,
+  isTruncated: (email: string) => stateOf(email).list.truncated,
   /** The address has ended, or was removed from this browser. */
   forget(email: string): void {
     newestApplied.delete(email)
