@@ -40,6 +40,9 @@ export async function renewCertificates(
 ): Promise<void> {
   const due = await dueNames(deps, names)
   if (due.length === 0) return
+  const account = await readAccount(deps)
+  // The storage reports it. No name has failed by that.
+  if (account.isUnreadable) return
   // Left behind by a node that died.
   for (const { kind, name } of await deps.storage.listTlsEntries('challenge'))
     await deps.storage.deleteTlsEntry(kind, name)
@@ -52,7 +55,7 @@ export async function renewCertificates(
     await saveAttempts(deps, name, began)
     const type = nextChallenge(attempts)
     try {
-      session ??= openSession(deps, stop)
+      session ??= openSession(deps, account, stop)
       await obtain(deps, await session, { ...one, type })
     } catch (error) {
       if (stop.aborted) return
@@ -77,7 +80,7 @@ async function dueNames(
     storage.listTlsEntries('attempts'),
   ])
   const known = attemptsOf(entries)
-  // How long the CA wants us to wait is not known.
+  // How long the CA wants us to wait is not known. If it limits us, the next name is told so, and waits for all.
   const unknown = unreadableNames(entries)
   const at = now()
   const isLimited = (one: Attempts) => one.limitedBy === directory && isWaiting(one, at)
@@ -180,17 +183,24 @@ interface Session {
   register(): Promise<string>
 }
 
-/** Connects to the CA with the account of this installation, which is created if there is none. */
-async function openSession(deps: RenewDeps, signal: AbortSignal): Promise<Session> {
-  const { storage, send, directory, email } = deps
+/** The account of this installation at the CA; its value is empty if there is none. */
+async function readAccount({ storage, directory }: RenewDeps): Promise<TlsEntry> {
   const id = hash('sha256', directory).slice(0, 32)
   const entry = (await storage.listTlsEntries('account')).find(({ name }) => name === id)
-  if (entry?.isUnreadable) throw new AcmeError('the file of our account at the CA cannot be read')
-  const known = parseRecord(entry?.value ?? '') ?? {}
+  return entry ?? { kind: 'account', name: id, value: '' }
+}
+
+/** Connects to the CA with this account, which is created if there is none. */
+async function openSession(
+  { storage, send, directory, email }: RenewDeps,
+  entry: TlsEntry,
+  signal: AbortSignal,
+): Promise<Session> {
+  const known = parseRecord(entry.value) ?? {}
   const key = typeof known['key'] === 'string' ? createPrivateKey(known['key']) : generateKey()
   const save = (url: string) => {
     const value = JSON.stringify({ directory, url, key: keyPem(key) })
-    return storage.saveTlsEntry({ kind: 'account', name: id, value })
+    return storage.saveTlsEntry({ ...entry, value })
   }
   // The key first: with it, the account is found again.
   if (known['key'] === undefined) await save('')
