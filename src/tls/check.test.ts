@@ -17,11 +17,12 @@ function certificate(age: number) {
 }
 
 describe('the check of certificates', () => {
-  test('fails if a file cannot be read, and says what deleting it means', async () => {
+  const files = ['box.test.pem', 'box.test.attempts.json', 'ca.account.json']
+  test.for(files)('fails if %s cannot be read, and says what deleting one means', async (file) => {
     const folder = tempFolder()
     onTestFinished(folder.remove)
     // As root, any file can be read, but no folder.
-    mkdirSync(join(folder.path, 'tls', 'box.test.pem'), { recursive: true })
+    mkdirSync(join(folder.path, 'tls', file), { recursive: true })
     const result = await certificatesCheck.run({
       settings: {
         data: folder.path,
@@ -34,7 +35,7 @@ describe('the check of certificates', () => {
       now: () => now,
     })
     expect(result.status).toBe('failure')
-    expect(result.seen).toMatch(/box\.test\.pem cannot be read: EISDIR/)
+    expect(result.seen).toContain(`${file} cannot be read: EISDIR`)
     expect(result.fix).toMatch(/user of the service.*self-signed.*new key: then update TLSA/)
   })
 

@@ -31,6 +31,8 @@ export const certificatesCheck = {
       store.listDomains().then((domains) => wantedNames(settings, domains)),
       readCertificates(storage),
       readAttempts(storage),
+      // For its file only.
+      storage.listTlsEntries('account'),
     ])
     const [first] = unreadable
     if (first !== undefined) return failure(first, UNREADABLE_FIX)
