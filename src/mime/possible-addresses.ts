@@ -81,10 +81,12 @@ function partEnd(text: string, at: number, limit: number, isNested: boolean): nu
   if (SPECIAL.test(text)) return Math.min(SPECIAL.lastIndex, limit)
   const close = ENDS[char]
   if (close === undefined || (isNested && char === '<')) return at + 1
-  let end = text.indexOf(close, at + 1) + 1
-  if (char === '"') end = quotedEnd(text, at)
-  else if (char === '(' && isNested) end = commentEnd(text, at)
-  return end > 0 && end <= limit ? end : limit
+  // What is not found up to the limit is not searched again.
+  const rest = text.slice(at, limit)
+  let length = rest.indexOf(close, 1) + 1
+  if (char === '"') length = quotedEnd(rest, 0)
+  else if (char === '(' && isNested) length = commentEnd(rest, 0)
+  return length > 0 ? at + length : limit
 }
 
 /**
