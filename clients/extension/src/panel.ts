@@ -147,8 +147,9 @@ function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
     const { left, top, width, height } = box
     const before = place
     place = [left, top, width, height].map(Math.round).join(' ')
-    const root = host.getRootNode() as Document | ShadowRoot
-    const isOnTop = root.elementFromPoint(left + width / 2, top + height / 2) === host
+    // Itself if the page has removed it.
+    const root = host.getRootNode() as Partial<Document>
+    const isOnTop = root.elementFromPoint?.(left + width / 2, top + height / 2) === host
     // A window of the page may lie over this one, and be closed by the first click of a double-click.
     const isPlain = document.hasFocus() && isOnTop && isAsMade(host)
     const isClear = isPlain && (isVisible ?? !isCovered(host, isClick))
