@@ -100,7 +100,8 @@ function openPanel(
   host.popover = 'manual'
   const shadow = host.attachShadow({ mode: 'closed' })
   // What is outside of a modal dialog cannot be clicked.
-  const parent = anchor?.closest('dialog') ?? document.documentElement
+  const dialog = anchor?.closest('dialog') ?? undefined
+  const parent = dialog ?? document.documentElement
   parent.append(host)
   host.showPopover()
   const follow = () => {
@@ -109,7 +110,7 @@ function openPanel(
   }
   const timer = setInterval(follow, 100)
   addEventListener('scroll', follow, { capture: true, passive: true })
-  const visibility = watchVisibility(host, shadow)
+  const visibility = watchVisibility(host, shadow, dialog)
   const panel: Panel & { place(): void } = {
     anchor,
     place: follow,
@@ -136,11 +137,12 @@ function openPanel(
 }
 
 /** A page could cover the button, make it transparent or move it under the pointer, so that people click it without knowing. */
-function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
+function watchVisibility(host: HTMLElement, shadow: ShadowRoot, dialog?: HTMLElement) {
   let clearSince: number | undefined
   // Until the observer has looked; in Firefox undefined from then on.
   let isVisible: boolean | undefined = false
   let place = ''
+  let below = dialog
   const look = (isClick = false) => {
     // Not the host's: what is inside can move alone.
     const box = (shadow.firstElementChild ?? host).getBoundingClientRect()
@@ -152,7 +154,7 @@ function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
     const isOnTop = root.elementFromPoint?.(left + width / 2, top + height / 2) === host
     // A window of the page may lie over this one, and be closed by the first click of a double-click.
     const isPlain = document.hasFocus() && isOnTop && isAsMade(host)
-    const isClear = isPlain && (isVisible ?? !isCovered(host, isClick))
+    const isClear = isPlain && (isVisible ?? !isCovered([host, below], isClick))
     clearSince = isClear && place === before ? (clearSince ?? performance.now()) : undefined
   }
   const timer = setInterval(() => look(), 100)
@@ -164,6 +166,11 @@ function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
     look()
   }, options)
   observer.observe(host)
+  // Opened anew, it comes to lie over what is in it.
+  const reopening = new MutationObserver(() => {
+    below = undefined
+  })
+  if (dialog) reopening.observe(dialog, { attributeFilter: ['open'] })
   return {
     isSettled() {
       look(true)
@@ -172,6 +179,7 @@ function watchVisibility(host: HTMLElement, shadow: ShadowRoot) {
     stop() {
       clearInterval(timer)
       observer.disconnect()
+      reopening.disconnect()
     },
   }
 }
@@ -184,14 +192,14 @@ function isAsMade(host: HTMLElement): boolean {
 }
 
 /** By a view transition, or whatever else is in the top layer: its backdrop, shadow or content can be anywhere. Both can let clicks through. */
-function isCovered(host: HTMLElement, isClick: boolean): boolean {
+function isCovered(allowed: (Element | undefined)[], isClick: boolean): boolean {
   if (document.querySelector(TRANSITION)) return true
   if (isClick || performance.now() - foundAt >= SETTLED_MS) {
     trees = allTrees()
     foundAt = performance.now()
   }
   const inTopLayer = trees.flatMap((tree) => [...tree.querySelectorAll(TOP_LAYER)])
-  return inTopLayer.some((other) => !other.contains(host))
+  return inTopLayer.some((other) => !allowed.includes(other))
 }
 
 // Not found anew each time: with 20,000 elements, that takes Firefox 70 ms, and the query in known trees 2 ms.

@@ -141,6 +141,44 @@ const ATTACKS = `
       pixel(WIDE_SHADOW, realAttach.call(outer, { mode: 'closed' }))
       undo.push(() => outer.remove())
     },
+    /** In an element that is in the top layer, and came there later. */
+    enclosed() {
+      hostile.disguise = undefined
+      const outer = own('div', { popover: 'manual' }, { ...COVER, width: '100vw', height: '100vh', border: '0' })
+      for (const one of buttons()) {
+        outer.append(one)
+        one.showPopover()
+      }
+      outer.showPopover()
+      undo.push(() => {
+        outer.remove()
+        document.activeElement.blur()
+      })
+    },
+    /** By the dialog that it is in, which is closed and opened again. */
+    reopened() {
+      const field = document.querySelector('#email')
+      const { left, top } = field.getBoundingClientRect()
+      const dialog = own('dialog', {}, { ...COVER, width: '100vw', height: '100vh', 'max-width': 'none', 'max-height': 'none', border: '0' })
+      const open = () => {
+        dialog.showModal()
+        field.focus()
+      }
+      undo.push(() => {
+        document.querySelector('label').after(field)
+        dialog.remove()
+      })
+      restyle(field, { position: 'fixed', left: left + 'px', top: top + 'px' })
+      // Then there will be one in the dialog.
+      for (const one of buttons()) one.remove()
+      dialog.append(field)
+      hostile.disguise = () => {
+        hostile.disguise = undefined
+        dialog.close()
+        open()
+      }
+      open()
+    },
     covered() {
       const cover = own('div', { popover: 'manual', textContent: 'Click anywhere to win' }, { ...COVER, width: '100vw', height: '100vh' })
       cover.showPopover()

@@ -19,7 +19,7 @@ export const DISGUISES = [
   ...(['backdrop', 'shadow', 'child', 'nested'] as const),
   // By a pseudo-element of its own host.
   ...(['before', 'after'] as const),
-  'transition' as const,
+  ...(['transition', 'enclosed', 'reopened'] as const),
 ]
 
 /** On a site that the person has allowed, with the field in focus and the button beside it. */
