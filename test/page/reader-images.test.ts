@@ -27,6 +27,7 @@ interface ImageRequest {
 beforeAll(async () => {
   images = createServer(({ url = '', headers }, response) => {
     requests.push({ path: url, headers })
+    if (url.startsWith('/hanging')) return
     response.setHeader('content-type', 'image/png').end(png(30, 20, [200, 30, 30]))
   })
   await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve))
@@ -131,6 +132,24 @@ test('remote images are blocked and counted, loaded on request without cookies o
   await blocked.waitFor()
   await expect.poll(() => stored()).toBe(null)
   expect(paths().filter((path) => path.startsWith('/forged'))).toStrictEqual([])
+})
+
+test('a mail with an image that hangs is scaled to fit a touch screen, and can be printed after some seconds', async () => {
+  // The script of the clock does not run in the frames.
+  visits.allow({ origin: origin(), complaint: /^Blocked script execution in 'about:srcdoc'/ })
+  const page = await visits.visitWithClock('/', { hasTouch: true })
+  const { email } = await waitForInbox(page)
+  await send(email, mailWithImages('known'))
+  await open(page, 'known')
+  await page.getByRole('button', { name: 'Always load for ann@sender.test' }).click()
+  await waitForImages('known')
+  const html = `<table width="1000"><tr><td>The end of hanging</td></tr></table><img src="${origin()}/hanging.png" width="30">`
+  await send(email, htmlMail(html, { subject: 'hanging', from: 'Ann <ann@sender.test>' }))
+  await open(page, 'hanging')
+  await page.locator('.mail-frame.scaled').waitFor()
+  await page.clock.fastForward(5_000)
+  await page.locator('.print-copy.ready').waitFor({ state: 'attached' })
+  expect(paths()).toContain('/hanging.png')
 })
 
 describe('the sender', () => {

@@ -22,7 +22,7 @@ export function MailFrame({ message, srcdoc, version, look, isPhoneWidth }: Mail
     if (srcdoc === undefined) return undefined
     let observer: ResizeObserver | undefined
     const end = preparePrint(message, srcdoc, (copy) => {
-      // The copy has its pictures now, and so the width that it needs.
+      observer?.disconnect()
       observer = observeWidth(room.current, (place) => setScale(fittingScale(copy, place)))
     })
     return () => {

@@ -11,21 +11,26 @@ const KEPT_MS = 60_000
 /** The document of the message on display, if that is HTML. */
 let shown: string | undefined
 
+/** The copy that was printed last. */
+let printed: Copy | undefined
+
 /** Prints the message alone: what is on display, or its text, below a short header. */
 export function printMessage(message: Message): void {
-  const frame = frameOf(message, shown)
-  frame.addEventListener('load', () => {
-    frame.className = 'print-frame'
-    const focused = document.activeElement
-    // Safari prints the page that has the focus.
-    frame.contentWindow?.focus()
-    frame.contentWindow?.print()
-    if (focused instanceof HTMLElement) focused.focus()
+  printed?.remove()
+  const copy = openCopy(message, shown, {
+    onReady(frame) {
+      frame.className = 'print-frame'
+      const focused = document.activeElement
+      // Safari prints the page that has the focus.
+      frame.contentWindow?.focus()
+      frame.contentWindow?.print()
+      if (focused instanceof HTMLElement) focused.focus()
+    },
   })
-  document.querySelector('.print-frame')?.remove()
-  document.body.append(frame)
+  printed = copy
+  document.body.append(copy.frame)
   // On a phone the preview outlives the call.
-  setTimeout(() => frame.remove(), KEPT_MS)
+  setTimeout(() => copy.remove(), KEPT_MS)
 }
 
 // Narrower than any paper: on paper the mail is at most as high.
@@ -35,18 +40,19 @@ const MEASURED_WIDTH = 640
  * For the menu of the browser, and for keys pressed inside the mail, which we do not see: the browser prints the page, in which a copy
  * of the mail replaces everything else. The height of the frame on display is unknown to us, and so would be cut off. No browser
  * breaks a frame between lines: one may be divided by the end of a page, unlike with `printMessage`.
+ * `onLayout`: once the mail is parsed, and again when it has its pictures.
  */
 export function preparePrint(
   message: Message,
   srcdoc: string,
-  onReady: (copy: HTMLIFrameElement) => void,
+  onLayout: (copy: HTMLIFrameElement) => void,
 ): () => void {
   shown = srcdoc
-  const frame = frameOf(message, srcdoc)
-  frame.addEventListener('load', () => {
-    frame.classList.add('ready')
-    onReady(frame)
+  const { frame, remove } = openCopy(message, srcdoc, {
+    onParsed: onLayout,
+    onReady: () => frame.classList.add('ready'),
   })
+  frame.addEventListener('load', () => onLayout(frame))
   // Once the mail itself is on display.
   const timer = setTimeout(() => document.body.append(frame))
   const measure = () => {
@@ -59,11 +65,31 @@ export function preparePrint(
     shown = undefined
     clearTimeout(timer)
     removeEventListener('beforeprint', measure)
-    frame.remove()
+    remove()
   }
 }
 
-function frameOf(message: Message, srcdoc: string | undefined): HTMLIFrameElement {
+const PARSE_CHECK_MS = 100
+// One picture may take minutes.
+const MAX_PICTURES_MS = 5_000
+
+interface Copy {
+  frame: HTMLIFrameElement
+  remove(): void
+}
+
+interface CopyEvents {
+  onParsed?(frame: HTMLIFrameElement): void
+  /** Its pictures are loaded, or take too long. */
+  onReady(frame: HTMLIFrameElement): void
+}
+
+/** To be appended by the caller. */
+function openCopy(
+  message: Message,
+  srcdoc: string | undefined,
+  { onParsed, onReady }: CopyEvents,
+): Copy {
   const frame = document.createElement('iframe')
   frame.setAttribute('sandbox', SANDBOX)
   frame.setAttribute('aria-hidden', 'true')
@@ -71,14 +97,38 @@ function frameOf(message: Message, srcdoc: string | undefined): HTMLIFrameElemen
   // Not displayed until it is loaded.
   frame.className = 'print-copy'
   frame.srcdoc = srcdoc ?? frameDocument('', { remoteImages: false })
-  frame.addEventListener('load', () => {
-    const page = frame.contentDocument
-    if (!page) return
+  let limit: ReturnType<typeof setTimeout> | undefined
+  let isReady = false
+  const setReady = () => {
+    if (!isReady) onReady(frame)
+    isReady = true
+  }
+  const complete = (page: Document) => {
+    clearInterval(timer)
+    if (limit !== undefined) return
+    limit = setTimeout(setReady, MAX_PICTURES_MS)
     removeRemoteStyles(page)
     if (srcdoc === undefined) page.body.append(paragraph(page, message.body_text ?? ''))
     page.body.prepend(headerOf(message, page))
+    onParsed?.(frame)
+  }
+  // Its events are not seen by us in all browsers.
+  const timer = setInterval(() => {
+    const page = frame.contentDocument
+    // A new frame has an empty document at first.
+    if (page?.URL === 'about:srcdoc' && page.readyState !== 'loading') complete(page)
+  }, PARSE_CHECK_MS)
+  frame.addEventListener('load', () => {
+    if (!frame.contentDocument) return
+    complete(frame.contentDocument)
+    setReady()
   })
-  return frame
+  const remove = () => {
+    clearInterval(timer)
+    clearTimeout(limit)
+    frame.remove()
+  }
+  return { frame, remove }
 }
 
 // As the sanitiser leaves them.
