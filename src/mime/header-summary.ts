@@ -91,8 +91,8 @@ export function* readFromAddresses({
     const { start, end } = field
     if (left > 0) {
       const part = bytes.toString('latin1', start, Math.min(end, start + left))
-      const texts = [unfold(part), unfold(part, declared)]
-      const readings = new Set(texts.flatMap(readingsOf))
+      const texts = new Set([unfold(part), unfold(part, declared)])
+      const readings = new Set([...texts].flatMap(readingsOf))
       for (const text of readings) yield* possibleAddresses(text)
       yield ''
     }

@@ -57,7 +57,7 @@ function joinedWords(line: string, isNested: boolean): string {
     at = end
   }
   endMailbox()
-  return done.join(' ')
+  return done.join('')
 }
 
 /** The text of a quoted string or a comment, without its @ signs and with them. */
