@@ -44,7 +44,7 @@ if (unknown.length > 0) {
   process.exitCode = 1
 } else {
   const selected = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
-  let results: Results = quick ? {} : readResults(join(ROOT, RESULTS))
+  let results = readSaved({})
   for (const part of selected) results = await runPart(part, results)
   const findings = selected.flatMap(({ name }) =>
     (results[name] ?? []).flatMap((run) => run.findings.map((finding) => `${name}: ${finding}`)),
@@ -52,6 +52,8 @@ if (unknown.length > 0) {
   process.stdout.write(`\n${renderTables(selected, results)}\n`)
   process.stdout.write(`${findings.length} findings\n${findings.join('\n')}\n`)
   if (findings.length > 0) process.exitCode = 1
+  // Whatever a part has left must not keep it from ending.
+  process.exit()
 }
 
 async function runPart(part: Part, before: Results): Promise<Results> {
@@ -74,7 +76,12 @@ async function runPart(part: Part, before: Results): Promise<Results> {
     const seconds = (performance.now() - startedBatch) / 1_000
     const day = new Date().toISOString().slice(0, 10)
     const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
-    results = addBatch(results, name, result, { commit, machine: thisMachine(), seconds, day })
+    results = addBatch(readSaved(results), name, result, {
+      commit,
+      machine: thisMachine(),
+      seconds,
+      day,
+    })
     if (!quick) save(results)
     for (const finding of result.findings) process.stdout.write(`${name}: FOUND: ${finding}\n`)
     const now = doneBefore(results, name)
@@ -85,6 +92,11 @@ async function runPart(part: Part, before: Results): Promise<Results> {
     )
   }
   return results
+}
+
+/** Read anew for each batch: another campaign may be running other parts. */
+function readSaved(results: Results): Results {
+  return quick ? results : readResults(join(ROOT, RESULTS))
 }
 
 function save(results: Results): void {
