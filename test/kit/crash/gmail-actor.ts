@@ -10,6 +10,8 @@ const ACCOUNT = 'joe@mail.test'
 const PASSWORD = 'app-password'
 // A list has no more.
 const MAX_MAILS = 500
+// So that it takes about as long as a batch of faults.
+const PAUSE_MS = 250
 
 /** Mails for an alias of an account: each is fetched exactly once. */
 export async function gmailActor(): Promise<Actor> {
@@ -33,7 +35,7 @@ export async function gmailActor(): Promise<Actor> {
       })
     },
     run: (_, round) =>
-      repeatUntilStopped(round, 50, async () => {
+      repeatUntilStopped(round, PAUSE_MS, async () => {
         if (delivered === MAX_MAILS) return
         delivered += 1
         const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${delivered}`

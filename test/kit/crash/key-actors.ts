@@ -32,7 +32,7 @@ export function quotaActor(): Actor {
       key = { apikey: await issueKey(target) }
     },
     async run(target, round) {
-      const client = () => repeatUntilStopped(round, 20, () => request(target))
+      const client = () => repeatUntilStopped(round, 100, () => request(target))
       await Promise.all(Array.from({ length: CLIENTS }, client))
     },
     async faults(target) {
@@ -60,6 +60,8 @@ export function quotaFaults(
 
 // Fewer than the requests of the key: each delivery is charged.
 const MAX_DELIVERIES = 900
+// So that they take about as long as a batch of faults.
+const DELIVERY_PAUSE_MS = 100
 
 /** Numbered mails for an address with a webhook: each is delivered at least once, in order, and charged once. */
 export async function webhookActor(): Promise<Actor> {
@@ -84,7 +86,7 @@ export async function webhookActor(): Promise<Actor> {
         let code = client ? 250 : 0
         await repeatUntilStopped(
           { stopped: () => code !== 250 || sent === MAX_DELIVERIES || round.stopped() },
-          20,
+          DELIVERY_PAUSE_MS,
           async () => {
             sent += 1
             const raw = `From: a@sender.test\r\nSubject: ${sent}\r\n\r\n`
