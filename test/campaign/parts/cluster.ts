@@ -14,7 +14,7 @@ export const cluster: Part = {
   name: 'cluster',
   unit: 'faults',
   goal: 320,
-  quickGoal: 4,
+  quickGoal: 2,
   batch: 8,
   problem() {
     const missing = Object.keys(CAMPAIGN_PROGRAMS).filter((name) => !findProgram(name))

@@ -28,7 +28,7 @@ const SANITISER: Part = {
   name: 'fuzz-sanitiser',
   unit: 'inputs',
   goal: 20_000,
-  quickGoal: 500,
+  quickGoal: 200,
   batch: 1_000,
   async run({ count, done }) {
     const { inputs, findings, control } = await fuzzInBrowser({ first: done, count })
@@ -43,7 +43,7 @@ export const FUZZ_PARTS: readonly Part[] = [
     name: `fuzz-${name}`,
     unit: 'inputs',
     goal,
-    quickGoal: Math.min(goal, 500),
+    quickGoal: Math.min(goal, 200),
     batch: goal / BATCHES,
     async run({ count, done }: { count: number; done: number }) {
       const target = new URL(`../../kit/fuzz/targets/${name}.ts`, import.meta.url)
