@@ -71,6 +71,11 @@ test('a file that cannot be read is reported, and the others are listed', async 
   await mkdir(path)
   await files.listTlsEntries('certificate')
   expect(unreadable, 'it was read meanwhile').toStrictEqual([path, path])
+  await rm(path, { recursive: true })
+  await files.listTlsEntries('certificate')
+  await mkdir(path)
+  await files.listTlsEntries('certificate')
+  expect(unreadable, 'it was deleted meanwhile').toStrictEqual([path, path, path])
 })
 
 for (const name of ['../x', '', 'a/b', '.hidden', 'A.test']) {

@@ -16,7 +16,7 @@ const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/
 
 /**
  * Certificates in files of a folder, for a single node. Readable by the user of the service only, and replaced atomically. A file
- * that cannot be read is reported once, until it is read.
+ * that cannot be read is reported once, until it is read or deleted.
  */
 export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsStore {
   // They last for seconds, and only this process responds to them.
@@ -36,6 +36,9 @@ export function openTlsFiles(folder: string, onUnreadable: OnUnreadable): TlsSto
         .filter((file) => file.endsWith(suffix) && NAME.test(file))
         .map((file) => file.slice(0, -suffix.length))
         .toSorted()
+      const paths = new Set(names.map((name) => pathOf(kind, name)))
+      for (const path of reported)
+        if (path.endsWith(suffix) && !paths.has(path)) reported.delete(path)
       const entries = names.map(async (name): Promise<TlsEntry[]> => {
         const path = pathOf(kind, name)
         try {
