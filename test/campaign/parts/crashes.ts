@@ -25,7 +25,7 @@ function crashPart(
     ...fixed,
     goal: FAULTS,
     quickGoal: 1,
-    batch: 20,
+    batch: 10,
     async run({ count, done, report }) {
       const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
       return await crashUnderLoad({ start, count, ...load })

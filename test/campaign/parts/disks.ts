@@ -32,7 +32,7 @@ export const tornWrites: Part = {
   unit: 'power cuts',
   goal: 500,
   quickGoal: 2,
-  batch: 20,
+  batch: 10,
   problem,
   run: (order) =>
     runEach(engines, order, async (engine, { count, done, report }) => {
