@@ -174,9 +174,12 @@ export async function openCluster({ synchronous = true } = {}) {
     return undefined
   }
 
-  async function readySoon(name: NodeName): Promise<boolean> {
-    const url = `http://${at(name)}:${PORTS.http}/readyz`
-    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+  const urlOf = (name: NodeName | 'haproxy') =>
+    `http://${at(name)}:${name === 'haproxy' ? 80 : PORTS.http}`
+
+  async function isReady(name: NodeName | 'haproxy'): Promise<boolean> {
+    const signal = AbortSignal.timeout(5_000)
+    const response = await fetch(`${urlOf(name)}/readyz`, { signal }).catch(() => undefined)
     await response?.text().catch(() => {})
     return response?.status === 200
   }
@@ -189,10 +192,11 @@ export async function openCluster({ synchronous = true } = {}) {
       NODES.map(async (name) => {
         await waitUntil(async () => {
           if (!isUp(name)) await startNode(name).catch(ignoreOutage)
-          return await readySoon(name)
+          return await isReady(name)
         }, READY_MS)
       }),
     )
+    await waitUntil(() => isReady('haproxy'), READY_MS)
   }
 
   /** Until then nothing is committed. */
@@ -232,8 +236,7 @@ export async function openCluster({ synchronous = true } = {}) {
     store,
     machines: machines as Record<MachineName, Machine>,
     proxy,
-    url: (name: NodeName | 'haproxy') =>
-      `http://${at(name)}:${name === 'haproxy' ? 80 : PORTS.http}`,
+    url: urlOf,
     smtp: (name: NodeName | 'haproxy') => ({
       host: at(name),
       port: name === 'haproxy' ? 25 : PORTS.smtp,
