@@ -7,6 +7,8 @@ import { HOSTILE_MAILS, hostileMail, htmlMail } from '../page/hostile-mails.ts'
 export const bytesOf = (texts: Iterable<string>): Buffer[] =>
   Array.from(texts, (text) => Buffer.from(text))
 
+export const JSON_TOKENS = ['"', ',', ':', '{', '}', '[', ']', 'null', 'true']
+
 const FIXTURES = fileURLToPath(new URL('../../../src/mime/fixtures', import.meta.url))
 
 /** Mails of the corpora and of our own tests. */

@@ -2,7 +2,7 @@ import { openAcmeClient } from '../../../../src/tls/acme/client.ts'
 import { AcmeError } from '../../../../src/tls/acme/error.ts'
 import type { AcmeResponse } from '../../../../src/tls/acme/http.ts'
 import { generateKey, selfSigned, signingRequest } from '../../../../src/tls/x509.ts'
-import { bytesOf } from '../seeds.ts'
+import { bytesOf, JSON_TOKENS } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const CA = 'https://ca.test'
@@ -45,20 +45,8 @@ const valid = lines.map((line) =>
 export const target: FuzzTarget = {
   seeds: bytesOf([lines.join('\n'), valid.join('\n')]),
   tokens: [
-    ...[
-      '"',
-      ',',
-      ':',
-      '{',
-      '}',
-      '[',
-      ']',
-      'null',
-      'true',
-      '{"toString":1,"valueOf":1}',
-      '"__proto__":',
-      '\n',
-    ],
+    ...JSON_TOKENS,
+    ...['{"toString":1,"valueOf":1}', '"__proto__":', '\n'],
     ...[
       '"status":',
       '"valid"',

@@ -2,7 +2,7 @@ import { Problem } from '../../../../src/base/problem.ts'
 import { routes } from '../../../../src/http/routes.ts'
 import { inputReader, NO_PARAMS } from '../../../../src/http/server/parameters.ts'
 import { parseBody, parseForm } from '../../../../src/http/server/parse-request.ts'
-import { bytesOf } from '../seeds.ts'
+import { bytesOf, JSON_TOKENS } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const readers = routes.map(({ input }) => inputReader(input))
@@ -32,22 +32,8 @@ export const target: FuzzTarget = {
     `multipart/form-data; boundary="b"; charset=x\n${multipart.replace('name="id"', 'name="id"; filename="../a"')}`,
   ]),
   tokens: [
-    ...[
-      '"',
-      ',',
-      ':',
-      '{',
-      '}',
-      '[',
-      ']',
-      'null',
-      'true',
-      '1e999',
-      '-0',
-      '"__proto__":',
-      '"constructor":',
-      '\\ud800',
-    ],
+    ...JSON_TOKENS,
+    ...['1e999', '-0', '"__proto__":', '"constructor":', '\\ud800'],
     ...[
       '&',
       '=',

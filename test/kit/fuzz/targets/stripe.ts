@@ -1,7 +1,7 @@
 import { Stripe } from 'stripe'
 import { Problem } from '../../../../src/base/problem.ts'
 import { EVENT_TYPES, paymentEvent, verifyEvent } from '../../../../src/shop/pay/stripe-events.ts'
-import { bytesOf } from '../seeds.ts'
+import { bytesOf, JSON_TOKENS } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const SECRET = 'whsec_canary-7Q'
@@ -28,21 +28,8 @@ export const target: FuzzTarget = {
     `t=${seconds},v1=00,v0=00\n{}`,
   ]),
   tokens: [
-    ...[
-      '{',
-      '}',
-      '[',
-      ']',
-      '"',
-      ',',
-      ':',
-      'null',
-      'true',
-      '"__proto__":{',
-      '"constructor":',
-      '\\u0000',
-      '\n',
-    ],
+    ...JSON_TOKENS,
+    ...['"__proto__":{', '"constructor":', '\\u0000', '\n'],
     ...[
       '"id":',
       '"type":',
