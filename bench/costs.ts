@@ -10,9 +10,9 @@ import {
   costOf,
   FULL,
   type Mix,
-  needsOf,
   PEAK,
   RESOURCES,
+  requirementsOf,
 } from './tools/capacity.ts'
 import { checkModel, FULL_MIX, reportChecks } from './tools/full-load.ts'
 import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
     checks.push(await checkModel(metered, operations, { costs, idle }))
   }
   reportChecks(checks)
-  reportNeeds(costs)
+  reportRequirements(costs)
   if (options.json) {
     const figures = { idle, costs, fullMix: FULL_MIX, dayMix: DAY_MIX, checks }
     writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`)
@@ -178,11 +178,11 @@ function unitOf(resource: keyof Cost): number {
   return resource.endsWith('Bytes') ? KB : 1
 }
 
-function reportNeeds(costs: Costs): void {
+function reportRequirements(costs: Costs): void {
   const perMail = costOf(DAY_MIX, costs)
   say(
     '',
-    '### Needs of a day',
+    '### What a day requires',
     '',
     `- Per mail: ${Object.entries(DAY_MIX)
       .map(([name, count]) => `${count} ${name}`)
@@ -196,16 +196,21 @@ function reportNeeds(costs: Costs): void {
       ...['WAL MB/s', 'disk MB/s', 'network Mbit/s', 'statements/s', 'Redis commands/s'],
     ],
     MAILS_PER_DAY.map((mails) => {
-      const needs = needsOf(mails, perMail)
+      const required = requirementsOf(mails, perMail)
       return [
         mails.toLocaleString('en-US'),
-        ...[needs.mailsPerSecond, needs.nodeCores, needs.postgresCores, needs.redisCores],
-        needs.storedBytes / 1e9,
-        needs.walBytesPerSecond / 1e6,
-        needs.diskBytesPerSecond / 1e6,
-        (needs.netBytesPerSecond * 8) / 1e6,
-        needs.statementsPerSecond,
-        needs.redisCommandsPerSecond,
+        ...[
+          required.mailsPerSecond,
+          required.nodeCores,
+          required.postgresCores,
+          required.redisCores,
+        ],
+        required.storedBytes / 1e9,
+        required.walBytesPerSecond / 1e6,
+        required.diskBytesPerSecond / 1e6,
+        (required.netBytesPerSecond * 8) / 1e6,
+        required.statementsPerSecond,
+        required.redisCommandsPerSecond,
       ].map((cell) => (typeof cell === 'string' ? cell : figure(cell)))
     }),
   )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Cost, combine, costOf, fullRate, needsOf } from '../bench/tools/capacity.ts'
+import { type Cost, combine, costOf, fullRate, requirementsOf } from '../bench/tools/capacity.ts'
 import { growth } from '../bench/tools/soak.ts'
 
 describe('growth is the end of the trend, of its start', () => {
@@ -32,10 +32,10 @@ describe('the model of capacity', () => {
   })
 
   test('a day is planned for three times its average rate, with cores half full', () => {
-    const needs = needsOf(86_400_000, costOf({ mail: 1, poll: 10 }, costs))
-    expect(needs.mailsPerSecond).toBe(3_000)
-    expect(needs.nodeCores).toBeCloseTo(24)
-    expect(needs.postgresCores).toBeCloseTo(6)
-    expect(needs.storedBytes).toBeCloseTo(86_400_000 * 2_400 * (25 / 24))
+    const required = requirementsOf(86_400_000, costOf({ mail: 1, poll: 10 }, costs))
+    expect(required.mailsPerSecond).toBe(3_000)
+    expect(required.nodeCores).toBeCloseTo(24)
+    expect(required.postgresCores).toBeCloseTo(6)
+    expect(required.storedBytes).toBeCloseTo(86_400_000 * 2_400 * (25 / 24))
   })
 })

@@ -55,7 +55,7 @@ export const FULL = 0.5
 /** Mail of sessions that last a day is stored for this many days on average, see docs/scaling.md. */
 export const STORED_DAYS = 25 / 24
 
-export interface Needs {
+export interface Requirements {
   mailsPerSecond: number
   nodeCores: number
   postgresCores: number
@@ -68,8 +68,8 @@ export interface Needs {
   redisCommandsPerSecond: number
 }
 
-/** What a day with this many mails needs at its peak. `perMail`: a mail and everything that comes with it. */
-export function needsOf(mailsPerDay: number, perMail: Cost): Needs {
+/** What a day with this many mails requires at its peak. `perMail`: a mail and everything that comes with it. */
+export function requirementsOf(mailsPerDay: number, perMail: Cost): Requirements {
   const peak = (mailsPerDay / SECONDS_PER_DAY) * PEAK
   return {
     mailsPerSecond: peak,

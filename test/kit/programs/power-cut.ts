@@ -22,8 +22,8 @@ const SIZE = '256M'
 const OPTIONS = 'loop,commit=300,noauto_da_alloc,noinit_itable'
 
 /**
- * An ext4 file system in an image file, mounted through a loop device. After a cut it has what has reached the device so far. Needs
- * root.
+ * An ext4 file system in an image file, mounted through a loop device. After a cut it has what has reached the device so far.
+ * Requires root.
  */
 export function makeLoopDisk(folder: string, name = 'disk'): Disk {
   const image = join(folder, `${name}.img`)

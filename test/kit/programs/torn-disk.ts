@@ -11,7 +11,7 @@ const SOURCE = fileURLToPath(new URL('torn-disk.c', import.meta.url))
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url))
 const PROGRAM = join(CACHE, 'torn-disk')
 
-/** A disk that can lose, reorder and tear what was not synced, and fail to sync: torn-disk.c. Needs root. */
+/** A disk that can lose, reorder and tear what was not synced, and fail to sync: torn-disk.c. Requires root. */
 export interface TornDisk extends Disk {
   cut(name: string, pids: readonly number[]): Promise<TornDisk>
   /** From now on this many of 100 syncs fail. */
