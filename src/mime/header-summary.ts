@@ -1,7 +1,7 @@
 import { cleanLine } from '../base/text.ts'
 import type { FromHeader } from '../shared/address-rules.ts'
 import type { HeaderSummary, NamedAddress } from '../shared/mail.ts'
-import { firstMailbox, readAddress } from './addresses.ts'
+import { firstMailbox, readAddress, readMailboxes } from './addresses.ts'
 import { type DeclaredCharset, type FieldRange, findFields, unfold } from './header-fields.ts'
 import { decodeEncodedWords } from './header-values.ts'
 import { declaredCharset } from './parts.ts'
@@ -91,14 +91,18 @@ export function* readFromAddresses({
     const { start, end } = field
     if (left > 0) {
       const part = bytes.toString('latin1', start, Math.min(end, start + left))
-      const texts = new Set([unfold(part), unfold(part, declared)])
-      const readings = new Set([...texts].flatMap(readingsOf))
-      for (const text of readings) yield* possibleAddresses(text)
+      yield* addressesOf(new Set([unfold(part), unfold(part, declared)]))
       yield ''
     }
     if (left < end - start) yield* plainAddresses(bytes.subarray(start, end))
     left -= end - start
   }
+}
+
+/** Of a field, as it may be decoded. */
+function* addressesOf(texts: Set<string>): Generator<string> {
+  for (const text of texts) yield* readMailboxes(text).map(({ address }) => address)
+  for (const text of new Set([...texts].flatMap(readingsOf))) yield* possibleAddresses(text)
 }
 
 /** The beginning of the first field with this name, as latin1. */

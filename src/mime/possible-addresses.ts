@@ -14,79 +14,9 @@ const BLANK_AT_DOT = /[ \t](?=[.\u3002\uff0e\uff61])|(?<=[.\u3002\uff0e\uff61])[
 const CONTROLS = /[\0-\x08\v\f\x0e-\x1f\x7f]+/g
 const CONTROLS_AND_COMMENTS = new RegExp(`${CONTROLS.source}|\\([^()]*\\)|[()]`, 'g')
 
-/** The field as programs may see it that drop control characters, comments or quotes, also in the middle of a word. */
+/** The field as programs may see it that drop control characters or comments, also in the middle of a word. */
 export function readingsOf(line: string): string[] {
-  return [
-    line,
-    line.replace(CONTROLS, ''),
-    line.replace(CONTROLS_AND_COMMENTS, ''),
-    joinedWords(line, false),
-    joinedWords(line, true),
-  ]
-}
-
-const SPECIAL = /[^"(<,;:]+/y
-const ENDS: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
-const SEPARATORS = new Set([',', ';', ':'])
-const EMPTY_BRACKETS = /<\s*>/g
-const QUOTED_SIGNS = /["()<>,;:@]/g
-
-/**
- * Without comments and quotes. Names lose their @ signs, unless the mailbox has no others. `isNested`: as in RFC 5322; otherwise,
- * as many programs do, a comment ends at the first bracket, nothing is special between < and >, and a group ends at the first
- * semicolon. In linear time: what is not closed extends to the end.
- */
-function joinedWords(line: string, isNested: boolean): string {
-  const text = line.replace(CONTROLS, '').replace(EMPTY_BRACKETS, '')
-  const done: string[] = []
-  let [plain, whole, groupEnd] = ['', '', -1]
-  const endMailbox = () => {
-    done.push(plain.includes('@') ? plain : whole)
-    plain = whole = ''
-  }
-  for (let at = 0; at < text.length; ) {
-    const char = text[at] ?? ''
-    const limit = at < groupEnd ? groupEnd : text.length
-    const end = partEnd(text, at, limit, isNested)
-    const part = text.slice(at, end)
-    const name = nameIn(part)
-    plain += name?.plain ?? part
-    whole += name?.whole ?? part
-    if (char === ':' && !isNested && at > groupEnd) groupEnd = indexOrEnd(text, ';', at)
-    if (SEPARATORS.has(char)) endMailbox()
-    at = end
-  }
-  endMailbox()
-  return done.join('')
-}
-
-/** The text of a quoted string or a comment, without its @ signs and with them. */
-function nameIn(part: string): { plain: string; whole: string } | undefined {
-  if (part[0] !== '"' && part[0] !== '(') return undefined
-  const inside = part.slice(1, -1).replace(/\\(.)/gs, '$1')
-  return part[0] === '"'
-    ? { plain: inside.replace(QUOTED_SIGNS, ' '), whole: inside }
-    : { plain: '', whole: ` ${inside} ` }
-}
-
-function indexOrEnd(text: string, char: string, from: number): number {
-  const at = text.indexOf(char, from)
-  return at < 0 ? text.length : at
-}
-
-/** The end of the name, bracket, separator or plain text that starts here. */
-function partEnd(text: string, at: number, limit: number, isNested: boolean): number {
-  const char = text[at] ?? ''
-  SPECIAL.lastIndex = at
-  if (SPECIAL.test(text)) return Math.min(SPECIAL.lastIndex, limit)
-  const close = ENDS[char]
-  if (close === undefined || (isNested && char === '<')) return at + 1
-  // What is not found up to the limit is not searched again.
-  const rest = text.slice(at, limit)
-  let length = rest.indexOf(close, 1) + 1
-  if (char === '"') length = quotedEnd(rest, 0)
-  else if (char === '(' && isNested) length = commentEnd(rest, 0)
-  return length > 0 ? at + length : limit
+  return [line, line.replace(CONTROLS, ''), line.replace(CONTROLS_AND_COMMENTS, '')]
 }
 
 /**
