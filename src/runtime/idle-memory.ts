@@ -5,33 +5,37 @@ import { runInNewContext } from 'node:vm'
 const CHECK_MS = 10_000
 // Of the time. A collection takes 10 to 40 ms, which a busy thread should not lose.
 const IDLE_UTILIZATION = 0.05
+// The code that a last resort drops is compiled again at the next mail. After a start there is none yet that would be needed.
+const IDLE_CHECKS = 2
 const WORTH_BYTES = 4 * 1024 * 1024
 
-/** Whether a thread that used this share of the time should collect garbage. */
-export function shouldCollect({ utilization, grownBytes }: Record<Measured, number>): boolean {
-  return utilization < IDLE_UTILIZATION && grownBytes >= WORTH_BYTES
+/** Whether a thread that was idle at this many checks in a row, and kept so much at the last collection, should collect garbage. */
+export function shouldCollect({ idleChecks, keptBytes, usedBytes }: Measured): boolean {
+  const required = keptBytes === 0 ? 1 : IDLE_CHECKS
+  return idleChecks >= required && usedBytes - keptBytes >= WORTH_BYTES
 }
 
-type Measured = 'utilization' | 'grownBytes'
+type Measured = Record<'idleChecks' | 'keptBytes' | 'usedBytes', number>
 
 /**
  * Returns memory to the system when this thread has nothing to do. V8 collects garbage when it needs room, so that a thread keeps
  * what a start or a burst left behind for as long as it is idle.
  */
 export function releaseMemoryWhenIdle(): void {
-  let keptBytes = 0
+  let [keptBytes, idleChecks] = [0, 0]
   let last = performance.eventLoopUtilization()
   const check = () => {
     const { utilization } = performance.eventLoopUtilization(last)
     last = performance.eventLoopUtilization()
-    if (!shouldCollect({ utilization, grownBytes: usedBytes() - keptBytes })) return
+    idleChecks = utilization < IDLE_UTILIZATION ? idleChecks + 1 : 0
+    if (!shouldCollect({ idleChecks, keptBytes, usedBytes: bytesInUse() })) return
     collectAll()
-    keptBytes = usedBytes()
+    keptBytes = bytesInUse()
   }
   setInterval(check, CHECK_MS).unref()
 }
 
-function usedBytes(): number {
+function bytesInUse(): number {
   const { total_physical_size: heap, external_memory: buffers } = getHeapStatistics()
   return heap + buffers
 }

@@ -25,6 +25,8 @@ export function memoryLimits(bytes: number) {
     mailBytes: Math.max(64 * MB, Math.floor(256 * MB * share)),
     /** Of responses that slow clients have yet to receive. */
     sendBytes: Math.floor(256 * MB * share),
+    /** Of young objects in an SMTP thread, where a connection leaves the most. */
+    smtpYoungMb: isSmall ? 12 : 48,
     responseCacheBytes: Math.floor(64 * MB * share),
     children: isSmall ? 1 : 2,
     /** Of each child process. */

@@ -261,5 +261,6 @@ function startServerThread(
     shopPort: kind === 'http' ? takePorts.shop() : undefined,
   }
   const setup: ServerThreadSetup = { config, shared, ledgerKey, listen, name, ...ports }
-  return startThread(`./${kind}.ts`, setup, { name, died })
+  const young = kind === 'smtp' ? { maxYoungMb: config.memory.smtpYoungMb } : {}
+  return startThread(`./${kind}.ts`, setup, { name, died, ...young })
 }

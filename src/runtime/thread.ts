@@ -25,21 +25,27 @@ const MB = 2 ** 20
  * Without limits V8 reserves up to 96 MB for young objects in each thread, and on a large machine lets the others grow to four
  * times of what is in use before it collects garbage. The growth follows from the limit: here less than twice.
  */
-const HEAP_LIMITS = {
-  maxYoungGenerationSizeMb: 12,
-  maxOldGenerationSizeMb: Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / MB)),
+const MAX_YOUNG_MB = 12
+const MAX_OLD_MB = Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / MB))
+
+interface ThreadOptions {
+  name: string
+  /** Called if it exits unexpectedly. */
+  died(fault: Error): void
+  /** For young objects. */
+  maxYoungMb?: number
 }
 
-/** Starts a thread and waits until it is ready. `died` is called if it exits unexpectedly. */
+/** Starts a thread and waits until it is ready. */
 export async function startThread(
   file: string,
   setup: object,
-  { name, died }: { name: string; died(fault: Error): void },
+  { name, died, maxYoungMb = MAX_YOUNG_MB }: ThreadOptions,
 ): Promise<StartedThread> {
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,
-    resourceLimits: HEAP_LIMITS,
+    resourceLimits: { maxYoungGenerationSizeMb: maxYoungMb, maxOldGenerationSizeMb: MAX_OLD_MB },
     transferList: portsIn(setup),
   })
   const gone = Promise.withResolvers<void>()
