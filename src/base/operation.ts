@@ -21,9 +21,9 @@ export function pageStart(before: { createdAt: Date; id: string } | undefined): 
   return [before?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, before?.id ?? '']
 }
 
-/** A value for `like … escape '!'`. */
+/** A value for `like … escape '!'`. For SQLite, it would end at a NUL. */
 export function containing(text: string): string {
-  return `%${text.replaceAll(/[%_!]/g, '!$&')}%`
+  return `%${text.replaceAll('\0', '\u{fffd}').replaceAll(/[%_!]/g, '!$&')}%`
 }
 
 /** Runs a statement inside an operation. */

@@ -30,7 +30,7 @@ export const keyReads = {
   *listKeys({ now, limit, before, text = '' }: KeyQuery): Operation<ApiKey[]> {
     const rows = yield* query<KeyRow>(
       `select ${KEY_COLUMNS} from shop.api_key
-       where (created_at, id) < ($1, $2) and (prefix = $3 or label ilike $4 escape '!')
+       where (created_at, id) < ($1, $2) and (prefix = $3 or label collate ucs_basic ilike $4 escape '!')
        order by created_at desc, id desc limit $5`,
       [...pageStart(before), text, containing(text), limit],
     )

@@ -103,10 +103,16 @@ function* matching({ before, after, limit, ...filter }: LineScan): Operation<Sto
     ),
     ...(filter.toDomain === undefined
       ? []
-      : [domainCondition(`lower(recipients) || ','`, filter.toDomain, value)]),
+      : [domainCondition(`lower(recipients collate ucs_basic) || ','`, filter.toDomain, value)]),
     ...(filter.fromDomain === undefined
       ? []
-      : [domainCondition(`'@' || lower(sender) || ','`, filter.fromDomain, value)]),
+      : [
+          domainCondition(
+            `'@' || lower(sender collate ucs_basic) || ','`,
+            filter.fromDomain,
+            value,
+          ),
+        ]),
     ...(filter.clients ? [`client_ip = any(${value(filter.clients)}::text[])`] : []),
     ...(filter.result === undefined ? [] : [`result = ${value(filter.result)}`]),
     ...(filter.id === undefined ? [] : [`mail_id = ${value(filter.id)}`]),

@@ -45,7 +45,7 @@ export function operationRunner(db: Db) {
 }
 
 /**
- * Each file is one schema; with a single writer rows need no lock; `like` ignores case; arrays are passed as JSON. `inner join`
+ * Each file is one schema; with a single writer rows need no lock; `like` and `lower` know ASCII letters only; arrays are passed as JSON. `inner join`
  * keeps the order of the tables, where PostgreSQL chooses it by its statistics. With a bare parameter as limit, SQLite would plan
  * the statement again at each run. `order` has the position among the values for each parameter.
  */
@@ -59,6 +59,7 @@ function inSqlite(text: string): { sql: string; order: number[] } {
     part
       .replaceAll(/\b(mail|shop)\.(?=\w)/g, '')
       .replaceAll(/\bfor (no key )?update( skip locked)?\b/g, '')
+      .replaceAll(/ collate ucs_basic\b/g, '')
       .replaceAll(/\bilike\b/g, 'like')
       .replaceAll(/\bgreatest\(/g, 'max(')
       .replaceAll(/\binner join\b/g, 'cross join')

@@ -20,6 +20,8 @@ const GOALS = {
   webhooks: 20_000,
   imap: 5_000,
   dns: 5_000,
+  // On both engines.
+  engines: 20_000,
 }
 const BATCHES = 20
 

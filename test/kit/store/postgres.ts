@@ -113,12 +113,15 @@ function copyPrimary(
   execFileSync(postgresProgram('pg_basebackup'), args, { ...user, stdio: 'ignore', cwd: path })
 }
 
+/** One that knows more letters than those of ASCII, as most do. */
+const LOCALE = 'C.UTF-8'
+
 /** initdb takes a second of CPU time, copying its result a tenth of that: the first caller creates it for all. */
 function copyEmptyCluster(cluster: string, { path, user }: { path: string; user: User }): void {
   const version = execFileSync(postgresProgram('postgres'), ['--version'], { encoding: 'utf8' })
-  const template = join(CACHE, `${version.replace(/\W+/g, '-')}${user?.uid ?? ''}`)
+  const template = join(CACHE, `${version.replace(/\W+/g, '-')}${LOCALE}-${user?.uid ?? ''}`)
   if (!existsSync(template)) {
-    const args = '-U mayfly -A trust -E UTF8 --locale=C -N'.split(' ')
+    const args = `-U mayfly -A trust -E UTF8 --locale=${LOCALE} -N`.split(' ')
     const options = { ...user, stdio: 'ignore', cwd: path } as const
     execFileSync(postgresProgram('initdb'), ['-D', cluster, ...args], options)
     mkdirSync(CACHE, { recursive: true })
