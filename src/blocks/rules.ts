@@ -201,7 +201,7 @@ export function blockList() {
 
     /** `sender` as in MAIL FROM or in a From header; empty for a bounce. */
     hasSender(sender: string, now: Date): boolean {
-      if (sender === '') return false
+      if (sender === '' || senders.size === 0) return false
       const time = now.getTime()
       const address = sender.replace(ROUTE, '')
       const at = address.lastIndexOf('@')
