@@ -4,7 +4,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../../build/sources.ts'
 import { removeTempFolders } from '../kit/store/stores.ts'
-import type { Part } from './part.ts'
+import type { Batch, Part } from './part.ts'
 import { PARTS } from './parts.ts'
 import {
   addBatch,
@@ -71,8 +71,8 @@ async function runPart(part: Part, before: Results): Promise<Results> {
   for (let done = first; done < goal; done = doneBefore(results, name)) {
     const startedBatch = performance.now()
     const count = Math.min(batch, goal - done)
-    const result = await part.run({ count, done, report: (text) => show(`${name}: ${text}`) })
-    if (result.done === 0) throw new Error(`${name}: a batch without a result`)
+    const order = { count, done, report: (text: string) => show(`${name}: ${text}`) }
+    const result = await part.run(order).catch(failedBatch)
     const seconds = (performance.now() - startedBatch) / 1_000
     const day = new Date().toISOString().slice(0, 10)
     const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
@@ -87,11 +87,18 @@ async function runPart(part: Part, before: Results): Promise<Results> {
     const now = doneBefore(results, name)
     const pace = (performance.now() - started) / 1_000 / (now - first)
     const left = now < goal ? `, about ${duration((goal - now) * pace)} left` : ''
+    // It would fail again, and the other parts are to run.
+    if (result.done === 0) break
     process.stdout.write(
       `${clear()}${name}: ${format(now)} of ${format(goal)} ${unit} in ${duration((now - first) * pace)}${left}\n`,
     )
   }
   return results
+}
+
+/** A part that cannot go on is a finding itself. */
+function failedBatch(error: unknown): Batch {
+  return { done: 0, counts: {}, findings: [`${error}`] }
 }
 
 /** Read anew for each batch: another campaign may be running other parts. */

@@ -33,6 +33,8 @@ export interface Running {
   restart(turn: number): Promise<void>
   /** The exit code of the service after a SIGTERM. */
   stop(): Promise<number | null>
+  /** What the service has printed since its last start. */
+  output(): string
   /** Kills everything that still runs. */
   kill(): Promise<void>
   /** Writes everything to the disk that could be lost. */
@@ -92,6 +94,7 @@ async function startOnSqlite(options: StartOptions): Promise<Running> {
       service = await spawnIn(options)
     },
     stop: () => service.kill('SIGTERM'),
+    output: () => service.output(),
     kill: async () => void (await service.kill('SIGKILL')),
   }
 }
@@ -155,6 +158,7 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
       service = await spawnIn(options, store)
     },
     stop: () => service.kill('SIGTERM'),
+    output: () => service.output(),
     async kill() {
       await service.kill('SIGKILL')
       await postgres.close()

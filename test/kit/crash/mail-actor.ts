@@ -10,6 +10,8 @@ import { type Actor, call, form, repeatUntilStopped, type Target } from './actor
 const SENDERS = 8
 // Once there are enough mails in a round.
 const SLOW_PACE_MS = 50
+/** Of a mail to a live address: stored, or to be sent again. 0 is a closed connection. */
+const EXPECTED = new Set([250, 0, 421, 451, 452])
 const LIST_LIMIT = 500
 const DELETERS = 3
 const DELETED_AT_ONCE = 5
@@ -66,9 +68,10 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
       const lines: LedgerLine[] = []
       rounds.push({ boxes, lines })
       const ledger = { write: (line: LedgerLine) => void lines.push(line) }
-      // Each mail has to be looked for.
-      const afterReply = async () => {
-        if (lines.length > mails) await setTimeout(SLOW_PACE_MS)
+      const afterReply = async (code: number) => {
+        if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
+        // Each has to be looked for. Not before the fault, which is to interrupt as many as possible.
+        if (lines.length > 2 * mails) await setTimeout(SLOW_PACE_MS)
       }
       const options = { smtpPort: target.smtpPort, ledger, stopped, afterReply }
       await Promise.all([

@@ -37,6 +37,7 @@ export function withPowerCuts<Kind extends Disk>(
         running = await startThere()
       },
       stop: () => running.stop(),
+      output: () => running.output(),
       async kill() {
         await running.kill()
         await disk.remove()

@@ -8,6 +8,7 @@ import type { Running, StartOptions } from './engines.ts'
 import { mailActor } from './mail-actor.ts'
 
 const BOXES = 10
+const LAST_LINES = 30
 
 interface CrashOptions {
   /** Starts the installation; its `restart` is the fault. */
@@ -60,16 +61,22 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
       }
       for (const actor of all) findings.push(...((await actor.drain?.(running)) ?? []))
       const code = await running.stop()
-      if (code !== 0) findings.push(`the service ended with ${code} after a SIGTERM`)
+      if (code !== 0) {
+        findings.push(`the service ended with ${code} after a SIGTERM: ${lastLines(running)}`)
+      }
     } catch (error) {
       // Such as an installation that does not start any more.
-      findings.push(`fault ${first + done}: ${error}`)
+      findings.push(`fault ${first + done}: ${error}: ${lastLines(running)}`)
     }
     return { done, counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
     for (const actor of actors) await actor.close?.()
   }
+}
+
+function lastLines(running: Running): string {
+  return running.output().trimEnd().split('\n').slice(-LAST_LINES).join('\n')
 }
 
 async function crashOnce(
