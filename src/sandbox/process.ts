@@ -80,7 +80,19 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     child.on('error', () => resolve())
   })
   const startedAt = performance.now()
-  const ready = waitUntilReady(child, name, limits.startMs).then(
+  let uses = 0
+  /** An idle child must not keep the process alive, but one that is waited for must. */
+  async function held<T>(promise: Promise<T>): Promise<T> {
+    uses += 1
+    setRef(child, 'ref')
+    try {
+      return await promise
+    } finally {
+      uses -= 1
+      if (uses === 0) setRef(child, 'unref')
+    }
+  }
+  const ready = held(waitUntilReady(child, name, limits.startMs)).then(
     () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
   )
   let lost = false
@@ -88,8 +100,6 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   ready.catch(() => {
     lost = true
   })
-  // An idle child must not keep the process alive.
-  setRef(child, 'unref')
 
   return {
     /** Resolves with the CPU time of the start. Rejects if the child could not be started. */
@@ -99,22 +109,16 @@ export function startChild<Job extends object, Result extends { kind: string }>(
      * perhaps more than once, while the job takes much longer than an ordinary one.
      */
     async run(job: Job, slow: () => void = () => {}): Promise<JobOutcome<Result>> {
-      setRef(child, 'ref')
-      try {
-        await ready
-        const completed = await runJob<Job, Result>(child, job, { limits, slow })
-        lost = completed.outcome.kind === 'lost'
-        return completed
-      } finally {
-        setRef(child, 'unref')
-      }
+      await ready
+      const completed = await held(runJob<Job, Result>(child, job, { limits, slow }))
+      lost = completed.outcome.kind === 'lost'
+      return completed
     },
     // A killed child stays connected for a moment.
     alive: () => !lost && child.connected,
     async end(): Promise<void> {
-      child.ref()
       child.kill('SIGKILL')
-      await gone
+      await held(gone)
     },
   }
 }

@@ -249,6 +249,22 @@ const program = `
   console.log(JSON.stringify({ kind: childIsolation().kind, signalled, text }))
 `
 
+test('a job that waits for the next child keeps the process running', () => {
+  const program = `
+    import { openProcessPool, openSandbox } from ${JSON.stringify(new URL('./pool.ts', import.meta.url))}
+    const mime = new URL(${JSON.stringify(MIME)})
+    const script = new URL('./testing/misbehaving-child.ts', mime)
+    const sandbox = openSandbox({ name: 'test', children: 1, script, folders: [mime] })
+    const pool = openProcessPool(sandbox, { maxWaiting: 9, maxWaitingPerKey: 9, overloadMessage: '' })
+    const parse = (mail) =>
+      pool.use({}, { owner: [mail] }, (run) => run({ kind: 'parse', raw: Buffer.from(mail) }))
+    parse('die')
+    process.stdout.write((await parse('count')).kind)`
+  const args = ['--input-type=module', '--eval', program]
+  const run = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect([run.status, run.stdout]).toEqual([0, 'mail'])
+})
+
 test.runIf(isRoot)('children of root run as another user', () => {
   expect(childIsolation()).toEqual({ kind: 'user', uid: 65_534, gid: 65_534 })
 })
