@@ -103,16 +103,10 @@ function* matching({ before, after, limit, ...filter }: LineScan): Operation<Sto
     ),
     ...(filter.toDomain === undefined
       ? []
-      : [domainCondition(`lower(recipients collate ucs_basic) || ','`, filter.toDomain, value)]),
+      : [domainCondition('recipients', filter.toDomain, value)]),
     ...(filter.fromDomain === undefined
       ? []
-      : [
-          domainCondition(
-            `'@' || lower(sender collate ucs_basic) || ','`,
-            filter.fromDomain,
-            value,
-          ),
-        ]),
+      : [domainCondition(`'@' || sender`, filter.fromDomain, value)]),
     ...(filter.clients ? [`client_ip = any(${value(filter.clients)}::text[])`] : []),
     ...(filter.result === undefined ? [] : [`result = ${value(filter.result)}`]),
     ...(filter.id === undefined ? [] : [`mail_id = ${value(filter.id)}`]),
@@ -127,10 +121,11 @@ function* matching({ before, after, limit, ...filter }: LineScan): Operation<Sto
   })
 }
 
-/** A list of addresses, each followed by a comma, has one at this domain or below. */
+/** A list of addresses, separated by commas, has one at this domain or below. */
 function domainCondition(list: string, domain: string, value: (one: Value) => string): string {
   const text = domain.replaceAll(/[%_!]/g, '!$&')
-  const like = (start: string) => `${list} like ${value(`%${start}${text},%`)} escape '!'`
+  const like = (start: string) =>
+    `lower((${list} || ',') collate ucs_basic) like ${value(`%${start}${text},%`)} escape '!'`
   return `(${like('@')} or ${like('.')})`
 }
 

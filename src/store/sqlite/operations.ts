@@ -45,9 +45,9 @@ export function operationRunner(db: Db) {
 }
 
 /**
- * Each file is one schema; with a single writer rows need no lock; `like` and `lower` know ASCII letters only; arrays are passed as JSON. `inner join`
- * keeps the order of the tables, where PostgreSQL chooses it by its statistics. With a bare parameter as limit, SQLite would plan
- * the statement again at each run. `order` has the position among the values for each parameter.
+ * Each file is one schema; with a single writer rows need no lock; `like` and `lower` know ASCII letters only; arrays are passed as
+ * JSON. `inner join` keeps the order of the tables, where PostgreSQL chooses it by its statistics. With a bare parameter as limit,
+ * SQLite would plan the statement again at each run. `order` has the position among the values for each parameter.
  */
 function inSqlite(text: string): { sql: string; order: number[] } {
   const order: number[] = []

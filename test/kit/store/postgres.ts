@@ -113,7 +113,7 @@ function copyPrimary(
   execFileSync(postgresProgram('pg_basebackup'), args, { ...user, stdio: 'ignore', cwd: path })
 }
 
-/** One that knows more letters than those of ASCII, as most do. */
+/** Its letters are not only those of ASCII, as in most databases. */
 const LOCALE = 'C.UTF-8'
 
 /** initdb takes a second of CPU time, copying its result a tenth of that: the first caller creates it for all. */
