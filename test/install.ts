@@ -17,7 +17,6 @@ const SERVICES = [
   ['knot', 'knot'],
   ['patroni', 'patroni'],
   ['etcd-server', 'etcd'],
-  ['nftables', 'nftables'],
 ] as const
 
 /** Scripts that the pages have and most servers have no font for: package, and a file of it. They are for screenshots only. */
