@@ -5,11 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { issueKey } from '../src/keys/keys.ts'
-import { openShopStoreForCli } from '../src/runtime/stores.ts'
 import { connectSmtp, type SmtpClient } from '../test/kit/smtp/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { whileSending } from './tools/intake.ts'
+import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { mailText, writeMail } from './tools/mail-text.ts'
 import { quick } from './tools/options.ts'
 import { benchFolder, cpuOf } from './tools/processes.ts'
@@ -33,8 +32,6 @@ const SECONDS = quick ? 3 : 10
 const SENDERS = 4
 const ADDRESSES = 200
 const PER_KEY = 10
-const UNLIMITED = { requests: 1e9, perDay: undefined, months: undefined }
-const PLAN = { id: 'bench', name: 'bench', cents: 0, currency: 'usd', support: '', ...UNLIMITED }
 
 interface Case {
   name: string
@@ -63,11 +60,15 @@ async function main(): Promise<void> {
   const folder = benchFolder()
   const receiver = await openReceiver()
   const start = async (name: string, webhooks: number, to?: (at: number) => string) => {
-    const mayfly = await startMayfly(folder.inside(name), {
+    const data = folder.inside(name)
+    const settings = {
       MAYFLY_WEBHOOK_ALLOW: '127.0.0.1',
       MAYFLY_POOL_BYTES: '100GB',
-    })
-    await addWebhooks(mayfly, { data: folder.inside(name), url: receiver.url, webhooks, to })
+      ...unlimitedPlan(data),
+    }
+    const mayfly = await startMayfly(data, settings)
+    const issue = () => issueKey(UNLIMITED, { ...settings, MAYFLY_DATA: data })
+    await addWebhooks(mayfly, { issue, url: receiver.url, webhooks, to })
     return mayfly
   }
   const none = await start('none', 0)
@@ -175,25 +176,21 @@ function addressOf(at: number): string {
 }
 
 interface WebhookSetup {
-  data: string
+  issue(): string
   url: string
   webhooks: number
   to: ((at: number) => string) | undefined
 }
 
-async function addWebhooks(mayfly: Mayfly, { data, url, webhooks, to }: WebhookSetup) {
-  const shop = await openShopStoreForCli({ data, store: 'sqlite:' })
-  const deps = { shop, now: () => new Date(), randomBytes }
+async function addWebhooks(mayfly: Mayfly, { issue, url, webhooks, to }: WebhookSetup) {
   for (let at = 0; at < webhooks; at += PER_KEY) {
-    const { secret } = await issueKey(deps, { plan: PLAN as never, label: '', mode: 'live' })
+    const headers = { apikey: issue() }
     for (let more = 0; more < PER_KEY; more += 1) {
       const body = new URLSearchParams({ url, ...(to && { to: to(at + more) }) })
-      const headers = { apikey: secret }
       const response = await fetch(`${mayfly.url}/webhooks`, { method: 'POST', headers, body })
       if (response.status !== 200) throw new Error(await response.text())
     }
   }
-  await shop.close()
   // Until the loops of all webhooks run.
   await pause(webhooks > 0 ? 3_000 : 0)
 }
