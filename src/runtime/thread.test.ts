@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../base/problem.ts'
 import { startThread } from './thread.ts'
@@ -58,6 +59,18 @@ describe('a thread', () => {
     // It exits meanwhile, so this thread sees its result and its exit at once.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
     expect(await closing).toBe('closed')
+  })
+
+  test('has the limit of young objects that it is given, not that of the main thread', async () => {
+    const heapLimit = async (maxYoungMb: number) => {
+      setFlagsFromString('--max-semi-space-size=4')
+      const options = { name: 'test', died: unexpected, maxYoungMb }
+      const thread = await startThread('./testing/misbehaving.ts', {}, options)
+      const limit = Number(await thread.call('heapLimit'))
+      await thread.close()
+      return limit
+    }
+    expect(((await heapLimit(48)) - (await heapLimit(12))) / 2 ** 20).toBe(36)
   })
 
   test('that ends before it is ready fails the start', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { getHeapStatistics } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { MessageChannel, MessagePort, Worker } from 'node:worker_threads'
 import { openMigrated } from '../store/sqlite/migrate.ts'
 import type { MailWriterSetup } from './mail-writer.ts'
@@ -42,6 +42,8 @@ export async function startThread(
   setup: object,
   { name, died, maxYoungMb = MAX_YOUNG_MB }: ThreadOptions,
 ): Promise<StartedThread> {
+  // The value that bin/mayfly.js sets is for the main thread; with it, V8 would ignore the limit below.
+  setFlagsFromString('--max-semi-space-size=0')
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,

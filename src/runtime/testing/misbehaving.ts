@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { parentPort } from 'node:worker_threads'
 import { Problem } from '../../base/problem.ts'
 import { serve } from '../ports.ts'
@@ -13,6 +14,7 @@ if (parentPort) {
     fail: () => {
       throw new Error('a fault of ours')
     },
+    heapLimit: () => getHeapStatistics().heap_size_limit,
     measure: (bytes: Uint8Array) => bytes.length,
     reverse: async (bytes: Uint8Array) => bytes.toReversed(),
     die: () => {
