@@ -5,32 +5,39 @@ import { runInNewContext } from 'node:vm'
 const CHECK_MS = 10_000
 // Of the time. A collection takes 10 to 40 ms, which a busy thread should not lose.
 const IDLE_UTILIZATION = 0.05
-// The code that a last resort drops is compiled again at the next mail. After a start there is none yet that would be needed.
-const IDLE_CHECKS = 2
+// A last resort also drops the code that V8 has optimized, and it takes ten seconds of full load to get it back: a thread that
+// worked long enough to have such code keeps it for five minutes.
+const OPTIMIZED_AFTER_MS = 2_000
+const IDLE_CHECKS = 30
 const WORTH_BYTES = 4 * 1024 * 1024
 
-/** Whether a thread that was idle at this many checks in a row, and kept so much at the last collection, should collect garbage. */
-export function shouldCollect({ idleChecks, keptBytes, usedBytes }: Measured): boolean {
-  const required = keptBytes === 0 ? 1 : IDLE_CHECKS
+/**
+ * Whether a thread should collect garbage that was idle at this many checks in a row, has worked for so long since the last
+ * collection, and kept so much at that.
+ */
+export function shouldCollect({ idleChecks, workedMs, keptBytes, usedBytes }: Measured): boolean {
+  const required = workedMs < OPTIMIZED_AFTER_MS ? 1 : IDLE_CHECKS
   return idleChecks >= required && usedBytes - keptBytes >= WORTH_BYTES
 }
 
-type Measured = Record<'idleChecks' | 'keptBytes' | 'usedBytes', number>
+type Measured = Record<'idleChecks' | 'workedMs' | 'keptBytes' | 'usedBytes', number>
 
 /**
  * Returns memory to the system when this thread has nothing to do. V8 collects garbage when it needs room, so that a thread keeps
  * what a start or a burst left behind for as long as it is idle.
  */
 export function releaseMemoryWhenIdle(): void {
-  let [keptBytes, idleChecks] = [0, 0]
+  let [keptBytes, idleChecks, workedBefore] = [0, 0, 0]
   let last = performance.eventLoopUtilization()
   const check = () => {
     const { utilization } = performance.eventLoopUtilization(last)
     last = performance.eventLoopUtilization()
     idleChecks = utilization < IDLE_UTILIZATION ? idleChecks + 1 : 0
-    if (!shouldCollect({ idleChecks, keptBytes, usedBytes: bytesInUse() })) return
+    const workedMs = last.active - workedBefore
+    if (!shouldCollect({ idleChecks, workedMs, keptBytes, usedBytes: bytesInUse() })) return
     collectAll()
     keptBytes = bytesInUse()
+    workedBefore = last.active
   }
   setInterval(check, CHECK_MS).unref()
 }
@@ -40,7 +47,7 @@ function bytesInUse(): number {
   return heap + buffers
 }
 
-/** A last resort also shrinks the space for young objects and drops code that has not run lately; a usual one keeps both. */
+/** A last resort also shrinks the space for young objects and drops code; a usual one keeps both. */
 function collectAll(): void {
   collect ??= exposeCollect()
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
