@@ -18,6 +18,9 @@ export async function sendAll(app: App, to: string, some: string[]): Promise<voi
 // Text is escaped whatever it contains, so some payloads are enough.
 const TEXT_STEP = process.env['MAYFLY_TEST_LONG'] ? 1 : 2
 
+// A page that is not painted would otherwise hang until the limit of the test, which says nothing.
+const DISPLAY_MS = 60_000
+
 /** An expression: opens the messages with the subjects Letter `first` and so on. Those below `payloads` are HTML alone. */
 export function openAllScript(first: number, count: number, payloads: number): string {
   return `(${OPEN_ALL})(${first}, ${count}, ${payloads})`
@@ -53,7 +56,7 @@ const OPEN_ALL = `async (first, count, payloads) => {
     if (number >= payloads) return ['text', 'headers', 'raw']
     return number % ${TEXT_STEP} === 0 ? ['text'] : []
   }
-  for (let number = first + count - 1; number >= first; number -= 1) {
+  const open = async (number) => {
     const found = await until(() => article(number))
     await until(() => shown(found))
     await painted()
@@ -64,6 +67,15 @@ const OPEN_ALL = `async (first, count, payloads) => {
       await painted()
     }
     if (number > first) found.querySelector('[aria-label="Older message"]').click()
+  }
+  for (let number = first + count - 1; number >= first; number -= 1) {
+    let timer
+    const late = new Promise((_, reject) => {
+      const fault = 'Letter ' + number + ' is not displayed after ${DISPLAY_MS} ms'
+      timer = setTimeout(() => reject(new Error(fault + ', page ' + document.visibilityState)), ${DISPLAY_MS})
+    })
+    await Promise.race([open(number), late])
+    clearTimeout(timer)
   }
   return count
 }`

@@ -18,7 +18,7 @@ const mails = [
 
 const BATCH = 30
 
-/** Opens hostile mails one after another; each mailbox has a hundred. */
+/** Opens hostile mails one after another; each batch has its own mailbox. */
 export async function openHostileMails({ engine, app }: Omit<Stage, 'visitor'>): Promise<void> {
   for (let first = 0; first < mails.length; first += BATCH) {
     const some = mails.slice(first, first + BATCH)

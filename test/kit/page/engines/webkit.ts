@@ -9,6 +9,10 @@ import { waitUntil } from '../../wait-until.ts'
 import { type Driver, type StartEngine, WINDOW } from './driver.ts'
 import { keyActions } from './keys.ts'
 
+// Longer than a batch of hostile mails takes, which is one script, and shorter than a test may take: what hangs is named.
+const SCRIPT_MS = 240_000
+const COMMAND_MS = 260_000
+
 export const startWebKit: StartEngine = async (proxyPort) => {
   const folder = tempFolder()
   const display = startProgram([program('Xvfb'), '-displayfd', '1', '-nolisten', 'tcp'], {})
@@ -73,7 +77,7 @@ async function openSession(url: string, capabilities: object): Promise<Driver> {
     ]
     await post('actions', { actions: [{ type: 'pointer', id: 'mouse', actions }] })
   }
-  await post('timeouts', { script: 600_000 })
+  await post('timeouts', { script: SCRIPT_MS })
   await post('window/rect', WINDOW)
   return {
     goto: async (to) => void (await post('url', { url: to })),
@@ -118,7 +122,11 @@ async function openSession(url: string, capabilities: object): Promise<Driver> {
 }
 
 async function send(url: string, body?: object, method = body ? 'POST' : 'GET'): Promise<unknown> {
-  const response = await fetch(url, { method, ...(body ? { body: JSON.stringify(body) } : {}) })
+  const signal = AbortSignal.timeout(COMMAND_MS)
+  const init = { method, signal, ...(body ? { body: JSON.stringify(body) } : {}) }
+  const response = await fetch(url, init).catch((cause: Error) => {
+    throw new Error(`no response to ${method} ${new URL(url).pathname}`, { cause })
+  })
   const { value } = (await response.json()) as {
     value: { error?: string; message?: string } | null
   }
