@@ -17,22 +17,21 @@ beforeAll(async () => {
 })
 afterAll(() => ring.close())
 
-// The color schemes differ only in the values of a few colors: one view per page is enough.
+// The views of a page have its style sheets and components in common: one of them shows most faults.
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
-const pageOf = (name: string) => name.split('-')[0]
-const VIEWS = DOCUMENTS.flat().filter(({ screenshotOnly }) => !screenshotOnly)
-const isDarkToo = (name: string) =>
-  LONG || VIEWS.find((view) => pageOf(view.name) === pageOf(name))?.name === name
+const isChecked = ({ isMain, screenshotOnly }: View) => (LONG ? !screenshotOnly : isMain)
 
 describe(`on a phone${LONG ? ' and a desktop' : ''}, these views are accessible and fit the screen`, () => {
   for (const views of DOCUMENTS) {
-    const checked = views.filter(({ screenshotOnly }) => !screenshotOnly)
+    const checked = views.filter(isChecked)
+    const last = views.findLastIndex(isChecked)
     if (checked.length === 0) continue
     test(checked.map(({ name }) => name).join(', '), async () => {
       const page = await visits.visit('/favicon.svg', { viewport: PHONE })
-      for (const view of checked) {
+      for (const view of views.slice(0, last + 1).filter(({ screenshotOnly }) => !screenshotOnly)) {
         visits.allow({ complaint: view.complaint })
         await view.open({ page, app: visits.app(), ring })
+        if (!checked.includes(view)) continue
         await shorten(page, view)
         await checkView(page, view)
       }
@@ -63,15 +62,11 @@ async function checkView(page: Page, view: View): Promise<void> {
       const { mark, content } = (await page.evaluate(EDGES)) as Record<string, number>
       expect(content, `${name} begins below the logo`).toBe(mark)
     }
-    // Contrast hardly depends on the size.
-    if (viewport === DESKTOP && !isDarkToo(name)) continue
-    if (isDarkToo(name)) await checkScheme(page, 'dark', within)
+    await checkScheme(page, 'dark', within)
     await checkScheme(page, 'light', within)
   }
-  // Sizes and schemes change layout and colors, not names and roles: those are checked once. The contrast of text is checked
-  // above, and by axe in one view per page, which takes long.
+  // Sizes and schemes change layout and colors, not names and roles: those are checked once.
   await checkAccessibility(page, within, ['color-contrast'])
-  if (!isDarkToo(name)) return
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme })
     await checkColours(page, within)

@@ -28,6 +28,8 @@ export interface View {
   repeated?: string
   /** Opened from the view before it, in the same document. */
   continues?: true
+  /** Checked in every run, for the whole page; the others only in the long tests. */
+  isMain?: true
   /** Has the content of the view before it. */
   screenshotOnly?: true
   open(stage: ViewContext): Promise<void>

@@ -27,6 +27,7 @@ export const addressViews: readonly View[] = [
   },
   {
     name: 'address-own',
+    isMain: true,
     within: 'dialog',
     async open({ page, app }) {
       await page.goto(app.url)

@@ -93,6 +93,7 @@ const plots = (name: string, range: string): View => ({
 export const adminViews: readonly View[] = [
   {
     name: 'admin-form',
+    isMain: true,
     complaint: /401/,
     async open({ page, app }) {
       await page.goto(`${app.url}/admin`)

@@ -47,6 +47,7 @@ export const inboxViews: readonly View[] = [
   },
   {
     name: 'inbox-list',
+    isMain: true,
     continues: true,
     async open({ page, app }) {
       await page.keyboard.press('Escape')

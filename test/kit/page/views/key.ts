@@ -24,6 +24,7 @@ export const keyViews: readonly View[] = [
   },
   {
     name: 'key-usage',
+    isMain: true,
     continues: true,
     async open(stage) {
       const key = await stage.ring.issue({ requests: 2_000, perDay: 100, months: 12 })

@@ -50,6 +50,7 @@ export const plainViews: readonly View[] = [
   },
   {
     name: 'plain-inbox',
+    isMain: true,
     continues: true,
     async open({ page, app }) {
       const address = (await page.locator('.plain-address').innerText()).trim()

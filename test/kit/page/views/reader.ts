@@ -75,6 +75,7 @@ const INVITATION = mailWithFiles(
 export const readerViews: readonly View[] = [
   {
     name: 'reader-message',
+    isMain: true,
     async open(stage) {
       await open(stage, welcomeMail(), 'Confirm your address')
       await stage.page.frameLocator('.mail-frame').getByText('valid for ten minutes').waitFor()
@@ -152,7 +153,14 @@ export const readerViews: readonly View[] = [
   linkView('leave-plain', 'https://login.acme.test/verify?t=1', 'login.acme.test'),
   // The other links change only the fragment, and so stay in this document.
   ...[
-    linkView('leave-doubtful', `http://bank.test@192.0.2.1:8080/${'x'.repeat(300)}`, '192.0.2.1'),
+    {
+      ...linkView(
+        'leave-doubtful',
+        `http://bank.test@192.0.2.1:8080/${'x'.repeat(300)}`,
+        '192.0.2.1',
+      ),
+      isMain: true as const,
+    },
     linkView('leave-mail', 'mailto:ann@acme.test?subject=x', 'ann@acme.test'),
     linkView('leave-refused', 'javascript:alert(1)', 'This link cannot be opened here'),
     linkView('leave-nothing', '', 'This link is broken'),

@@ -4,6 +4,7 @@ import type { View, ViewContext } from '../views.ts'
 export const shopViews: readonly View[] = [
   {
     name: 'pricing',
+    isMain: true,
     async open({ page, app }) {
       await page.goto(`${app.url}/pricing`)
       await page.locator('button:enabled', { hasText: 'Buy Business' }).waitFor()
@@ -40,6 +41,7 @@ export const shopViews: readonly View[] = [
   },
   {
     name: 'order-open',
+    isMain: true,
     async open(stage) {
       await openOrder(stage, [])
       await stage.page.getByText('Awaiting payment').waitFor()
