@@ -21,7 +21,7 @@ const stage = testExtension(async (proxyPort, seen) => {
   return started
 })
 
-test('popup and options are accessible', async () => {
+test.runIf(LONG)('popup and options are accessible', async () => {
   const { engine, site } = stage()
   const page = await context.newPage()
   await page.goto(`${site.origin}/form`)

@@ -20,7 +20,7 @@ import { HOST, startSignUpSite } from './sign-up-site.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
-/** The extension in one browser. Outside of the long tests, only what differs most. */
+/** The extension in one browser; outside of the long tests, a page that attacks it. */
 export function testExtension(start: StartEngine<ExtensionEngine>): () => Stage {
   let stage: Stage
   let ring: KeyRing
@@ -46,9 +46,9 @@ export function testExtension(start: StartEngine<ExtensionEngine>): () => Stage 
     expect(seen, 'no foreign request, dialog or uncaught error').toStrictEqual([])
   })
 
-  test('why there is no address is said in a sentence, and what was typed stays', async () => {
+  test.runIf(LONG)('why there is no address is said, and what was typed stays', async () => {
     const all = Object.values(await refusals(stage, ring))
-    for (const refusal of LONG ? all : all.slice(0, 2)) await seeRefusal(stage, refusal)
+    for (const refusal of all) await seeRefusal(stage, refusal)
     await changeStored(stage.engine, { servers: [] })
   })
 
@@ -57,26 +57,22 @@ export function testExtension(start: StartEngine<ExtensionEngine>): () => Stage 
     await saveServer(stage.engine, { url: stage.app.url, key: secret })
   })
 
-  for (const variant of LONG ? (['form', 'app', 'boxes'] as const) : (['app'] as const)) {
-    test(`from the button to the code without typing: ${variant}`, async () => {
-      const { addressMs, codeMs } = await signUp(stage, variant)
-      const [address, code] = [addressMs, codeMs].map(Math.round)
-      process.stdout.write(`${variant}: address after ${address} ms, code after ${code} ms\n`)
-    })
-  }
-
   test('a page gets no token and cannot click for the person', () => attack(stage))
 
-  describe('a click on a button that the page hides fills nothing', () => {
-    for (const disguise of LONG ? DISGUISES : DISGUISES.slice(0, 1)) {
-      test(disguise, () => clickDisguised(stage, disguise))
-    }
-  })
-
-  test('the popup creates an address, shows its code and fills it in', () =>
-    fillCodeFromPopup(stage))
-
   describe.runIf(LONG)('in the long tests', () => {
+    test.each(['form', 'app', 'boxes'] as const)(
+      'from the button to the code without typing: %s',
+      async (variant) => {
+        const { addressMs, codeMs } = await signUp(stage, variant)
+        const [address, code] = [addressMs, codeMs].map(Math.round)
+        process.stdout.write(`${variant}: address after ${address} ms, code after ${code} ms\n`)
+      },
+    )
+    test.each(DISGUISES)('a click on a button that the page hides fills nothing: %s', (disguise) =>
+      clickDisguised(stage, disguise),
+    )
+    test('the popup creates an address, shows its code and fills it in', () =>
+      fillCodeFromPopup(stage))
     test('nothing is offered in a frame', () => openFramed(stage))
     test('a button that jumps under the cursor ignores the click', () => clickAfterJump(stage))
     test('a link is offered, and opened by a click only', () => openOfferedLink(stage))
