@@ -74,10 +74,10 @@ const LONG_ONLY = [
     ...['prometheus', 'release'],
   ]),
   ...existing('test/page', [
-    // The flows that the other engines run: the rest of test/page has more of them.
-    ...['chromium', 'extension-firefox'],
-    // Other pages than the inbox, its languages, and what a restarted browser opens.
-    ...['docs', 'domains', 'inbox-restart', 'languages', 'webhooks'],
+    // chromium.test.ts opens most of these pages, and extension.test.ts the extension.
+    ...['admin', 'docs', 'domains', 'extension-firefox', 'key', 'plain', 'shop', 'webhooks'],
+    // The languages of the inbox, hundreds of messages, and a restarted server.
+    ...['inbox-full', 'inbox-restart', 'languages'],
   ]),
 ]
 

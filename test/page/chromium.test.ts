@@ -1,4 +1,6 @@
 import { startChromium } from '../kit/page/engines/chromium.ts'
+import { OTHER_PAGES } from '../kit/page/engines/flows.ts'
 import { testEngine } from '../kit/page/engines/suite.ts'
 
-testEngine(startChromium)
+// The rest of test/page has more about the inbox.
+testEngine(startChromium, OTHER_PAGES)

@@ -38,8 +38,84 @@ export const SMOKE: Record<string, Flow> = {
   },
 }
 
+/** On other pages than the inbox. */
+export const OTHER_PAGES: Record<string, Flow> = {
+  async 'without the page’s scripts, an address is created, its mail read, and the address deleted'({
+    visitor,
+    app,
+  }) {
+    await visitor.goto(`${app.url}/plain`)
+    await visitor.click('button', 'Get an address')
+    const address = (await visitor.text('.plain-address')).trim()
+    expect(await app.mail(address)).toBe(250)
+    await visitor.click('a', 'Check now')
+    await visitor.click('a', 'Hello')
+    await visitor.see('main', 'Your code is 123456.')
+    await visitor.click('button', 'Delete')
+    await visitor.see('main', 'No messages yet')
+    await visitor.click('a', 'Delete address')
+    await visitor.see('h1', 'Delete this address?')
+    await visitor.click('button', 'Delete')
+    await visitor.see('main', 'Address and mail deleted')
+    expect(await app.mail(address)).toBe(550)
+  },
+
+  async 'a key shows its usage, is kept for the tab only, and is forgotten'({
+    visitor,
+    app,
+    ring,
+  }) {
+    const key = await ring.issue({ requests: 2_000 })
+    await fetch(`${app.url}/emails`, { headers: key.headers })
+    await visitor.goto(`${app.url}/key`)
+    await visitor.fill('input', key.secret, 'Your key')
+    await visitor.click('button', 'Show usage')
+    await visitor.see('main', '1 of 2,000 used')
+    await visitor.see('.plot canvas')
+    await visitor.goto(`${app.url}/key`)
+    await visitor.see('main', '1 of 2,000 used')
+    expect(await visitor.evaluate('JSON.stringify(localStorage)')).not.toContain('mf_')
+    await visitor.click('button', 'Forget this key')
+    await visitor.see('input', 'Your key')
+    expect(await visitor.evaluate('sessionStorage.length')).toBe(0)
+  },
+
+  async 'a plan is bought, and its key works'({ visitor, app }) {
+    await visitor.goto(`${app.url}/pricing`)
+    await visitor.click('button:enabled', 'Buy Starter')
+    await visitor.see('body', 'This is a test shop')
+    await visitor.click('button', 'Pay $5')
+    await visitor.click('button', 'Show my key')
+    const key = await visitor.text('.order .key-shown')
+    expect(key).toMatch(/^mf_test_/)
+    const { status } = await fetch(`${app.url}/usage`, { headers: { apikey: key } })
+    expect(status).toBe(200)
+  },
+
+  async 'the operator signs in, stays so after a reload, and signs out; a wrong token is refused'({
+    visitor,
+    app,
+  }) {
+    await visitor.goto(`${app.url}/admin`)
+    await visitor.fill('input', 'wrong', 'Admin token')
+    await visitor.click('button', 'Sign in')
+    await visitor.see('main', 'This is not the admin token')
+    await visitor.fill('input', ADMIN_TOKEN, 'Admin token')
+    await visitor.click('button', 'Sign in')
+    await visitor.see('button', 'Sign out')
+    await visitor.goto(`${app.url}/admin`)
+    await visitor.click('nav a', 'Domains')
+    await visitor.see('main', 'box.test')
+    const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])'
+    expect(await visitor.evaluate(stored)).not.toMatch(/admin-token|mayfly-admin/)
+    await visitor.click('button', 'Sign out')
+    await visitor.see('input', 'Admin token')
+  },
+}
+
 export const MAIN_FLOWS: Record<string, Flow> = {
   ...SMOKE,
+  ...OTHER_PAGES,
 
   async 'remote images are blocked, and requested without a referrer after a click'({
     visitor,
@@ -147,26 +223,6 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     if (pdf) expect(pdfText(pdf)).toMatch(/A long letter.*The first line.*The last line/s)
   },
 
-  async 'without the page’s scripts, an address is created, its mail read, and the address deleted'({
-    visitor,
-    app,
-  }) {
-    await visitor.goto(`${app.url}/plain`)
-    await visitor.click('button', 'Get an address')
-    const address = (await visitor.text('.plain-address')).trim()
-    expect(await app.mail(address)).toBe(250)
-    await visitor.click('a', 'Check now')
-    await visitor.click('a', 'Hello')
-    await visitor.see('main', 'Your code is 123456.')
-    await visitor.click('button', 'Delete')
-    await visitor.see('main', 'No messages yet')
-    await visitor.click('a', 'Delete address')
-    await visitor.see('h1', 'Delete this address?')
-    await visitor.click('button', 'Delete')
-    await visitor.see('main', 'Address and mail deleted')
-    expect(await app.mail(address)).toBe(550)
-  },
-
   async 'the policy blocks inline scripts, scripts and plug-ins of other hosts, and requests to them'({
     visitor,
     engine,
@@ -179,58 +235,6 @@ export const MAIN_FLOWS: Record<string, Flow> = {
     expect(new Set(kinds)).toStrictEqual(new Set(['script-src', 'connect-src', 'object-src']))
     expect(await visitor.evaluate('globalThis.broken ?? null')).toBe(null)
     expect(engine.seen.requests).toStrictEqual([])
-  },
-
-  async 'a key shows its usage, is kept for the tab only, and is forgotten'({
-    visitor,
-    app,
-    ring,
-  }) {
-    const key = await ring.issue({ requests: 2_000 })
-    await fetch(`${app.url}/emails`, { headers: key.headers })
-    await visitor.goto(`${app.url}/key`)
-    await visitor.fill('input', key.secret, 'Your key')
-    await visitor.click('button', 'Show usage')
-    await visitor.see('main', '1 of 2,000 used')
-    await visitor.see('.plot canvas')
-    await visitor.goto(`${app.url}/key`)
-    await visitor.see('main', '1 of 2,000 used')
-    expect(await visitor.evaluate('JSON.stringify(localStorage)')).not.toContain('mf_')
-    await visitor.click('button', 'Forget this key')
-    await visitor.see('input', 'Your key')
-    expect(await visitor.evaluate('sessionStorage.length')).toBe(0)
-  },
-
-  async 'a plan is bought, and its key works'({ visitor, app }) {
-    await visitor.goto(`${app.url}/pricing`)
-    await visitor.click('button:enabled', 'Buy Starter')
-    await visitor.see('body', 'This is a test shop')
-    await visitor.click('button', 'Pay $5')
-    await visitor.click('button', 'Show my key')
-    const key = await visitor.text('.order .key-shown')
-    expect(key).toMatch(/^mf_test_/)
-    const { status } = await fetch(`${app.url}/usage`, { headers: { apikey: key } })
-    expect(status).toBe(200)
-  },
-
-  async 'the operator signs in, stays so after a reload, and signs out; a wrong token is refused'({
-    visitor,
-    app,
-  }) {
-    await visitor.goto(`${app.url}/admin`)
-    await visitor.fill('input', 'wrong', 'Admin token')
-    await visitor.click('button', 'Sign in')
-    await visitor.see('main', 'This is not the admin token')
-    await visitor.fill('input', ADMIN_TOKEN, 'Admin token')
-    await visitor.click('button', 'Sign in')
-    await visitor.see('button', 'Sign out')
-    await visitor.goto(`${app.url}/admin`)
-    await visitor.click('nav a', 'Domains')
-    await visitor.see('main', 'box.test')
-    const stored = 'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href])'
-    expect(await visitor.evaluate(stored)).not.toMatch(/admin-token|mayfly-admin/)
-    await visitor.click('button', 'Sign out')
-    await visitor.see('input', 'Admin token')
   },
 }
 

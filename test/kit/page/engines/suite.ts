@@ -4,13 +4,13 @@ import { type KeyRing, openKeyRing } from '../../shop/keys.ts'
 import { FAKE_SHOP } from '../../shop/shop-client.ts'
 import { ADMIN_ENV } from '../views/admin.ts'
 import { type Engine, openEngine, type StartEngine, visitor } from './driver.ts'
-import { MAIN_FLOWS, SMOKE } from './flows.ts'
+import { type Flow, MAIN_FLOWS, SMOKE } from './flows.ts'
 import { detectHostileMail, openHostileMails } from './hostile.ts'
 
 const LONG = process.env['MAYFLY_TEST_LONG'] !== undefined
 
-/** The main flows in one engine; outside of the long tests a few of them. */
-export function testEngine(start: StartEngine): void {
+/** The main flows in one engine; outside of the long tests these. */
+export function testEngine(start: StartEngine, some: Record<string, Flow> = SMOKE): void {
   let engine: Engine
   let app: App
   let ring: KeyRing
@@ -30,7 +30,7 @@ export function testEngine(start: StartEngine): void {
     expect(seen, 'no foreign request, dialog or uncaught error').toStrictEqual([])
   })
 
-  for (const [name, flow] of Object.entries(LONG ? MAIN_FLOWS : SMOKE)) {
+  for (const [name, flow] of Object.entries(LONG ? MAIN_FLOWS : some)) {
     test(name, async () => {
       const driver = await engine.open()
       try {
