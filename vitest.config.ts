@@ -34,25 +34,30 @@ const TIMEOUT = LONG ? 30 * 60_000 : 5 * 60_000
 /** Tests beside the code that start servers, threads or programs. The others are fast. */
 const SERVICE = 'src/**/*.service.test.ts'
 
-/** Where the engine matters beyond what the store contracts prove: waiting, charging, privacy, commands, old data. */
+/** Where the engine matters beyond what the store contracts prove, and nodes.test.ts on three nodes: privacy, races, filters, old data. */
 const ON_POSTGRES = [
-  ...existing('src/keys/api', ['emails-cost', 'rolled-token', 'sessions'], '.service.test.ts'),
-  ...existing('src/mail/api', ['events', 'filters-model'], '.service.test.ts'),
-  ...existing('test', [
-    ...['key-privacy', 'operator-commands', 'privacy', 'upgrade', 'visible-after-250'],
-    ...(LONG ? ['client-js', 'client-js-keys', 'client-python', 'mail-log', 'series'] : []),
-  ]),
+  ...existing('src/keys/api', ['rolled-token'], '.service.test.ts'),
+  ...existing('src/mail/api', ['filters-model'], '.service.test.ts'),
+  ...existing('test', ['key-privacy', 'privacy', 'upgrade', 'visible-after-250']),
   ...(LONG
     ? [
+        ...existing('test', [
+          ...['client-js', 'client-js-keys', 'client-python', 'mail-log', 'operator-commands'],
+          'series',
+        ]),
         ...existing(
           'src/mail/api',
           [
-            ...['check-mail', 'create-session', 'delete-mail', 'events-several', 'filters'],
-            ...['rules', 'search'],
+            ...['check-mail', 'create-session', 'delete-mail', 'events', 'events-several'],
+            ...['filters', 'rules', 'search'],
           ],
           '.service.test.ts',
         ),
-        ...existing('src/keys/api', ['emails-filter', 'emails-wait'], '.service.test.ts'),
+        ...existing(
+          'src/keys/api',
+          ['emails-cost', 'emails-filter', 'emails-wait', 'sessions'],
+          '.service.test.ts',
+        ),
         ...existing('src/webhooks', ['api'], '.service.test.ts'),
         ...existing('src/domains/own', ['api'], '.service.test.ts'),
         ...existing(
