@@ -151,8 +151,7 @@ const CLEAR_MAIL = `
   ${deleteAll('mail', `${MAIL_TABLES} message raw_mail`)}
   update mail.shared_mailbox set version = 0, last_id = 0, count = 0, bytes = 0,
     swept_id = 0;
-  alter sequence mail.mail_domain_id_seq restart;
-  alter sequence mail.gmail_account_id_seq restart`
+  select setval('mail.mail_domain_id_seq', 1, false), setval('mail.gmail_account_id_seq', 1, false)`
 const EMPTY_MAIL = `
   do $$ declare day regclass; begin
     for day in select inhrelid from pg_inherits join pg_class on pg_class.oid = inhrelid
