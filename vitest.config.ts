@@ -73,12 +73,14 @@ const ON_POSTGRES = [
 const LONG_ONLY = [
   ...existing('test', [
     ...['balancer', 'certificates', 'client-docs', 'client-packages', 'client-python', 'debian'],
-    ...['docs-examples', 'doctor-backends', 'features', 'left-out', 'mailtm-clients'],
-    ...['mcp-clients', 'new-machine', 'nodes-certificates', 'nodes-chaos', 'nodes-leases'],
-    ...['nodes-replica', 'openapi-clients', 'package', 'parse-fairness', 'pgbouncer', 'power-cut'],
-    ...['prometheus', 'release'],
+    ...['docs-examples', 'doctor-backends', 'doctor-parts', 'features', 'left-out'],
+    ...['mailtm-clients', 'mcp-clients', 'new-machine', 'nodes-certificates', 'nodes-chaos'],
+    ...['nodes-leases', 'nodes-replica', 'openapi-clients', 'package', 'parse-fairness'],
+    ...['pgbouncer', 'power-cut', 'prometheus', 'release'],
   ]),
   ...existing('test/page', [
+    // The flows that Firefox and Chromium run.
+    'webkit',
     // chromium.test.ts opens most of these pages, and extension.test.ts the extension.
     ...['admin', 'docs', 'domains', 'extension-firefox', 'key', 'plain', 'shop', 'webhooks'],
     // The languages of the inbox, hundreds of messages, and a restarted server.
