@@ -1,6 +1,6 @@
 import { fuzzInBrowser } from '../../kit/fuzz/browser.ts'
-import { describeFinding, fuzz } from '../../kit/fuzz/fuzz.ts'
-import type { Part } from '../part.ts'
+import { describeFinding, fuzz, type Outcome } from '../../kit/fuzz/fuzz.ts'
+import type { Batch, Part } from '../part.ts'
 
 /** Hostile inputs, by target (test/kit/fuzz/targets): ten million in all, as many of each as its speed allows. */
 const GOALS = {
@@ -25,7 +25,7 @@ const GOALS = {
 }
 const BATCHES = 20
 
-/** The last part, in Chromium. */
+/** In Chromium. */
 const SANITISER: Part = {
   name: 'fuzz-sanitiser',
   unit: 'inputs',
@@ -33,30 +33,37 @@ const SANITISER: Part = {
   quickGoal: 200,
   batch: 1_000,
   async run({ count, done }) {
-    const { inputs, findings, control } = await fuzzInBrowser({ first: done, count })
-    const shown = findings.map((finding) => describeFinding('fuzz-sanitiser', finding))
-    if (control === 0) shown.push('the control: no script ran without the sanitizer')
-    return { done: inputs, counts: { 'scripts without the sanitizer': control }, findings: shown }
+    const outcome = await fuzzInBrowser('fuzz-sanitiser', { first: done, count })
+    const batch = batchOf('fuzz-sanitiser', outcome)
+    const { control } = outcome
+    if (control === 0) batch.findings.push('the control: no script ran without the sanitizer')
+    return { ...batch, counts: { ...batch.counts, 'scripts without the sanitizer': control } }
   },
 }
 
 export const FUZZ_PARTS: readonly Part[] = [
-  ...Object.entries(GOALS).map(([name, goal]) => ({
-    name: `fuzz-${name}`,
-    unit: 'inputs',
-    goal,
-    quickGoal: Math.min(goal, 200),
-    batch: goal / BATCHES,
-    async run({ count, done }: { count: number; done: number }) {
-      const target = new URL(`../../kit/fuzz/targets/${name}.ts`, import.meta.url)
-      const { inputs, findings, maxCost, maxMs } = await fuzz(target, { first: done, count })
-      return {
-        done: inputs,
-        counts: {},
-        figures: { 'largest cost in medians': maxCost, 'slowest ms': maxMs },
-        findings: findings.map((finding) => describeFinding(`fuzz-${name}`, finding)),
-      }
-    },
-  })),
+  ...Object.entries(GOALS).map(
+    ([name, goal]): Part => ({
+      name: `fuzz-${name}`,
+      unit: 'inputs',
+      goal,
+      quickGoal: Math.min(goal, 200),
+      batch: goal / BATCHES,
+      async run({ count, done }) {
+        const target = new URL(`../../kit/fuzz/targets/${name}.ts`, import.meta.url)
+        return batchOf(`fuzz-${name}`, await fuzz(target, { first: done, count }))
+      },
+    }),
+  ),
   SANITISER,
 ]
+
+function batchOf(name: string, outcome: Outcome): Batch {
+  const { inputs, accepted, findings, maxCost, maxMs } = outcome
+  return {
+    done: inputs,
+    counts: { accepted },
+    figures: { 'largest cost in medians': maxCost, 'slowest ms': maxMs },
+    findings: findings.map((finding) => describeFinding(name, finding)),
+  }
+}

@@ -1,88 +1,124 @@
+import { withTimeout } from '../../../src/base/jobs/repeat.ts'
 import { type Canary, hostsIn, openCanary } from '../page/canary.ts'
 import { PAYLOADS } from '../page/hostile-html.ts'
 import { openSanitiser, renderWithLayers } from '../page/layers.ts'
-import type { Finding, Outcome } from './fuzz.ts'
+import { openCosts } from './costs.ts'
+import { describeFinding, type Finding, type Outcome } from './fuzz.ts'
 import { inputOf, minimise } from './mutate.ts'
 import { checkSanitised } from './sanitised.ts'
-import { bytesOf } from './seeds.ts'
+import { htmlSeeds } from './seeds.ts'
 import { HTML_TOKENS } from './targets/html.ts'
 
 /** The sanitizer alone must do: no sandbox and no policy. */
 const ALONE = { purifier: true, sandbox: false, policy: undefined }
 const NOTHING = { purifier: false, sandbox: 'allow-scripts', policy: undefined }
-const MATERIAL = { seeds: bytesOf(PAYLOADS), tokens: HTML_TOKENS, maxBytes: 4 * 1024 }
+const MATERIAL = { seeds: htmlSeeds(), tokens: HTML_TOKENS, maxBytes: 4 * 1024 }
 const AT_ONCE = 500
+const WARM_UP = 100
 const MAX_TRIES = 100
+const MAX_FINDINGS = 5
+/** For one input, and for all that are shown at once. */
+const HANG_MS = 10_000
+const SHOW_MS = 120_000
 
 /**
  * Mail as the page sanitizes it in Chromium. A finding runs a script, requests something or navigates when it is shown, or has
- * something that may to another parser.
+ * something that may to another parser. Rejects with a finding that hangs: the page cannot go on.
  */
-export async function fuzzInBrowser({
-  first,
-  count,
-}: {
-  first: number
-  count: number
-}): Promise<Outcome & { control: number }> {
+export async function fuzzInBrowser(
+  name: string,
+  { first, count }: { first: number; count: number },
+): Promise<Outcome & { control: number }> {
   const canary = await openCanary(hostsIn(PAYLOADS))
-  const { sanitise } = await openSanitiser(canary.browser)
+  const sanitiser = await openSanitiser(canary.browser)
   const findings: Finding[] = []
-  const faultOf = async (input: Buffer) => {
-    const { head, body } = await sanitise(input.toString())
-    try {
-      checkSanitised(head)
-      checkSanitised(body)
-      return ''
-    } catch (error) {
-      return String(error)
+  let [number, accepted] = [first, 0]
+
+  async function sanitise(input: Buffer) {
+    const clean = await withTimeout(HANG_MS, sanitiser.sanitise(input.toString()).catch(String))
+    if (clean === undefined) {
+      const message = `takes longer than ${HANG_MS} ms`
+      throw new Error(describeFinding(name, { kind: 'hangs', number, input, message }))
     }
+    if (typeof clean === 'string') return { ms: 0, isAccepted: false, fault: clean }
+    const isAccepted = clean.head + clean.body !== ''
+    return { ms: clean.ms, isAccepted, fault: faultOf(clean.head, clean.body) }
   }
-  const add = async (number: number, messageOf: (input: Buffer) => Promise<string>) => {
-    const fails = async (other: Buffer) => (await messageOf(other)) !== ''
-    const input = await minimise(inputOf(MATERIAL, number), fails, MAX_TRIES)
-    findings.push({ kind: 'throws', number, input, message: await messageOf(input) })
+
+  async function add(at: number, message: string, faultIn: (input: Buffer) => Promise<string>) {
+    const fails = async (other: Buffer) => (await faultIn(other)) !== ''
+    const input = await minimise(inputOf(MATERIAL, at), fails, MAX_TRIES)
+    findings.push({ kind: 'throws', number: at, input, message })
   }
+
+  const costs = openCosts(async (input) => (await sanitise(input)).ms)
   try {
-    for (let at = 0; at < count; at += AT_ONCE) {
-      const numbers = Array.from(
-        { length: Math.min(AT_ONCE, count - at) },
-        (_, i) => first + at + i,
-      )
-      for (const number of numbers) {
-        if ((await faultOf(inputOf(MATERIAL, number))) !== '') await add(number, faultOf)
+    for (const one of inputsOf(first, Math.min(WARM_UP, count))) await sanitise(one)
+    while (number < first + count && findings.length < MAX_FINDINGS) {
+      const start = number
+      const inputs = inputsOf(start, Math.min(AT_ONCE, first + count - start))
+      for (const input of inputs) {
+        const { ms, isAccepted, fault } = await sanitise(input)
+        await costs.add(input, number, ms)
+        if (isAccepted) accepted += 1
+        if (fault !== '') await add(number, fault, async (other) => (await sanitise(other)).fault)
+        number += 1
       }
-      for (const number of await firing(canary, numbers)) {
-        await add(number, (input) => effects(canary, [input]))
+      for (const { at, message } of await firing(canary, inputs)) {
+        await add(start + at, message, (input) => effects(canary, [input]))
       }
     }
-    const control = inputsOf(Array.from({ length: 100 }, (_, at) => first + at))
-    const { ran } = await renderWithLayers(canary, NOTHING, control)
-    return { inputs: count, findings, maxCost: 0, maxMs: 0, control: ran.length }
+    const { slow, ...most } = await costs.judge()
+    const control = await renderWithLayers(canary, NOTHING, inputsOf(first, 100).map(String))
+    const all = { inputs: number - first, accepted, findings: [...findings, ...slow] }
+    return { ...all, ...most, control: control.ran.length }
   } finally {
     await canary.close()
+    await sanitiser.close()
   }
 }
 
-const inputsOf = (numbers: readonly number[]) =>
-  numbers.map((number) => inputOf(MATERIAL, number).toString())
+function inputsOf(first: number, count: number): Buffer[] {
+  return Array.from({ length: count }, (_, at) => inputOf(MATERIAL, first + at))
+}
 
-/** Those of the inputs that have an effect. */
-async function firing(canary: Canary, numbers: readonly number[]): Promise<readonly number[]> {
-  const inputs = numbers.map((number) => inputOf(MATERIAL, number))
-  if ((await effects(canary, inputs)) === '') return []
-  if (numbers.length === 1) return numbers
-  const half = Math.ceil(numbers.length / 2)
-  return [
-    ...(await firing(canary, numbers.slice(0, half))),
-    ...(await firing(canary, numbers.slice(half))),
+/** '' if there is none. */
+function faultOf(...parts: string[]): string {
+  try {
+    for (const part of parts) checkSanitised(part)
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}
+
+interface Effect {
+  /** Index of the input. */
+  at: number
+  message: string
+}
+
+/** Those of the inputs that have an effect, alone or with those that follow. */
+async function firing(canary: Canary, inputs: readonly Buffer[], start = 0): Promise<Effect[]> {
+  const message = await effects(canary, inputs)
+  if (message === '') return []
+  if (inputs.length === 1) return [{ at: start, message }]
+  const half = Math.ceil(inputs.length / 2)
+  const found = [
+    ...(await firing(canary, inputs.slice(0, half), start)),
+    ...(await firing(canary, inputs.slice(half), start + half)),
   ]
+  if (found.length > 0) return found
+  return [{ at: start, message: `${message}, among ${inputs.length} inputs; none in half of them` }]
 }
 
 /** '' if nothing happens. */
 async function effects(canary: Canary, inputs: readonly Buffer[]): Promise<string> {
   canary.requests.length = 0
-  const { ran, requested, left } = await renderWithLayers(canary, ALONE, inputs.map(String))
+  const shown = renderWithLayers(canary, ALONE, inputs.map(String))
+  const observed = await withTimeout(SHOW_MS, shown)
+  if (!observed) throw new Error(`${inputs.length} inputs take longer than ${SHOW_MS} ms to show`)
+  const { ran, requested, left } = observed
   return [
     ...ran.map((what) => `runs ${what}`),
     ...[...requested, ...canary.requests].map((what) => `requests ${what}`),

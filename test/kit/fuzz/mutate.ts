@@ -2,7 +2,7 @@
 export interface Material {
   seeds: readonly Uint8Array[]
   /** Words of the format, which plain byte mutations would hardly ever find. */
-  tokens: readonly string[]
+  tokens: readonly (string | Uint8Array)[]
   maxBytes: number
 }
 
@@ -35,10 +35,9 @@ export function inputOf(material: Material, number: number): Buffer {
 
 type Mutation = (input: Buffer, random: Random, material: Material) => Buffer
 
-const BYTES = Buffer.from(
-  '\0\t\n\r "\'%&()*+,-./0:;<=>?@[\\]^_`{|}~aZ\x7f\x80\xc0\xed\xfe\xff',
-  'latin1',
-)
+const BYTES = [
+  ...Buffer.from('\0\t\n\r "\'%&()*+,-./0:;<=>?@[\\]^_`{|}~aZ\x7f\x80\xc0\xed\xfe\xff', 'latin1'),
+]
 const NUMBERS = [
   ...['', '0', '1', '-1', '-0', '00', '255', '256', '999', '1e9', '1e999', '0x10', 'NaN', '٣'],
   ...['65535', '65536', '2147483647', '2147483648', '4294967295', '4294967296'],
@@ -91,15 +90,18 @@ function insert(input: Buffer, random: Random, bytes: Buffer): Buffer {
   return Buffer.concat([input.subarray(0, at), bytes, input.subarray(at)])
 }
 
+/** The first match after a random position. */
 function replaceMatch(input: Buffer, random: Random, pattern: RegExp, bytes: Buffer): Buffer {
-  const found = [...input.toString('latin1').matchAll(pattern)]
-  if (found.length === 0) return insert(input, random, bytes)
-  const { 0: match, index } = pick(found, random)
-  return Buffer.concat([input.subarray(0, index), bytes, input.subarray(index + match.length)])
+  pattern.lastIndex = random(input.length + 1)
+  const found = pattern.exec(input.toString('latin1'))
+  if (!found) return insert(input, random, bytes)
+  const end = found.index + found[0].length
+  return Buffer.concat([input.subarray(0, found.index), bytes, input.subarray(end)])
 }
 
-function tokenOf(tokens: readonly string[], random: Random): Buffer {
-  return Buffer.from(tokens.length > 0 ? pick(tokens, random) : pick(NUMBERS, random))
+function tokenOf(tokens: Material['tokens'], random: Random): Buffer {
+  const token = pick(tokens.length > 0 ? tokens : NUMBERS, random)
+  return typeof token === 'string' ? Buffer.from(token) : Buffer.from(token)
 }
 
 /** Mostly short. */
@@ -109,13 +111,14 @@ function range({ length }: Buffer, random: Random): [start: number, end: number]
   return [start, start + random(longest + 1)]
 }
 
+/** Of what is too long, the beginning or another part. */
 function slice(bytes: Uint8Array, maxBytes: number, random: Random): Buffer {
-  const start = random(Math.max(0, bytes.length - maxBytes) + 1)
+  const start = random(2) * random(Math.max(0, bytes.length - maxBytes) + 1)
   return Buffer.from(bytes.subarray(start, start + maxBytes))
 }
 
 function anyByte(random: Random): number {
-  return random(2) === 0 ? random(256) : pick([...BYTES], random)
+  return random(2) === 0 ? random(256) : pick(BYTES, random)
 }
 
 function pick<T>(list: readonly T[], random: Random): T {

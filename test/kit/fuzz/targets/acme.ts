@@ -1,15 +1,19 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { openAcmeClient } from '../../../../src/tls/acme/client.ts'
 import { AcmeError } from '../../../../src/tls/acme/error.ts'
 import type { AcmeResponse } from '../../../../src/tls/acme/http.ts'
-import { generateKey, selfSigned, signingRequest } from '../../../../src/tls/x509.ts'
+import { selfSigned, signingRequest } from '../../../../src/tls/x509.ts'
 import { bytesOf, JSON_TOKENS } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const CA = 'https://ca.test'
-const key = generateKey()
 const name = 'mx.box.test'
+const keyAndCertificate = () =>
+  selfSigned({ hostname: name, now: new Date(), serial: Buffer.from([1]) })
+/** For `$issued` and `$foreign` in a response: they differ from process to process, inputs do not. */
+const [issued, foreign] = [keyAndCertificate(), keyAndCertificate()]
+const key = createPrivateKey(issued)
 const csr = signingRequest(name, key)
-const chain = selfSigned({ hostname: name, now: new Date(), serial: Buffer.from([1]) })
 const proof = { type: 'http-01' as const, publish: async () => async () => {} }
 
 /** The responses of a CA, one per line: status, headers and body, as JSON. */
@@ -34,51 +38,39 @@ const RESPONSES: Record<string, [status: number, headers: object, body: unknown]
   '/challenge': [400, {}, { type: 'urn:ietf:params:acme:error:badNonce', detail: 'no' }],
   '/order/1': [200, {}, { status: 'ready', error: { type: 'about:blank', detail: 'x' } }],
   '/finalize': [200, {}, { status: 'valid', certificate: `${CA}/cert` }],
-  '/cert': [200, {}, chain],
+  '/cert': [200, {}, '$issued'],
 }
 const lines = Object.entries(RESPONSES).map(([path, given]) => `${path} ${JSON.stringify(given)}`)
-const valid = lines.map((line) =>
-  line.replace('"status":"pending","challenges"', '"status":"valid","challenges"'),
-)
+const valid = lines
+  .join('\n')
+  .replace('"status":"pending","challenges"', '"status":"valid","challenges"')
+
+/** Directory, nonce, account, order and authorization. */
+const ORDERED = 5
 
 /** A certificate from a CA that answers anything. */
 export const target: FuzzTarget = {
-  seeds: bytesOf([lines.join('\n'), valid.join('\n')]),
+  seeds: bytesOf([lines.join('\n'), valid, valid.replace('$issued', '$foreign')]),
   tokens: [
     ...JSON_TOKENS,
-    ...['{"toString":1,"valueOf":1}', '"__proto__":', '\n'],
-    ...[
-      '"status":',
-      '"valid"',
-      '"invalid"',
-      '"ready"',
-      '"pending"',
-      'https://',
-      'http://',
-      '"token":',
-      '/cert ',
-    ],
-    ...[
-      '-----BEGIN CERTIFICATE-----',
-      '\\n',
-      '\\u0000',
-      '"replay-nonce":',
-      '"retry-after":',
-      '"location":',
-    ],
+    ...(
+      '{"toString":1,"valueOf":1}|"__proto__":|\n|"status":|"valid"|"invalid"|"ready"|"pending"|https://|http://|"token":|/cert |' +
+      '-----BEGIN CERTIFICATE-----|$issued|$foreign|\\n|\\u0000|"replay-nonce":|"retry-after":|"location":'
+    ).split('|'),
   ],
   maxBytes: 4 * 1024,
-  hangMs: 5_000,
   async run(input) {
     const responses = responsesIn(input.toString())
-    // In place of the clock: a client that waits is stopped.
     const end = new AbortController()
-    const timer = setTimeout(() => end.abort(), 20)
+    // Everything but waiting is done before that.
+    const immediate = setImmediate(() => end.abort())
+    let requests = 0
     const send = async (url: string): Promise<AcmeResponse> => {
-      end.signal.throwIfAborted()
+      requests += 1
       const [status, headers, body] = responses.get(new URL(url).pathname) ?? [404, {}, {}]
       const text = typeof body === 'string' ? body : JSON.stringify(body)
-      return { status, headers: { 'replay-nonce': 'n', ...headers }, body: text ?? '' }
+      const pem = (text ?? '').replaceAll('$issued', issued).replaceAll('$foreign', foreign)
+      return { status, headers: { 'replay-nonce': 'n', ...headers }, body: pem }
     }
     try {
       const client = await openAcmeClient({
@@ -88,14 +80,17 @@ export const target: FuzzTarget = {
         signal: end.signal,
       })
       const account = await client.register('ann@box.test')
-      const found = await client.obtain({ account, name, key, csr, proof })
-      check(found === '', 'a certificate of another key')
+      const leaf = new X509Certificate(await client.obtain({ account, name, key, csr, proof }))
+      check(leaf.checkPrivateKey(key), 'a certificate of another key')
+      check(leaf.checkHost(name) !== undefined, 'a certificate of another name')
     } catch (error) {
-      if (!end.signal.aborted && !(error instanceof AcmeError)) throw error
-      if (error instanceof AcmeError) check(error.message.length <= 500, 'a long message')
+      const isStopped = end.signal.aborted && error instanceof Error && error.name === 'AbortError'
+      if (!isStopped && !(error instanceof AcmeError)) throw error
+      check(isStopped || error.message.length <= 500, 'a long message')
     } finally {
-      clearTimeout(timer)
+      clearImmediate(immediate)
     }
+    return requests >= ORDERED
   },
 }
 

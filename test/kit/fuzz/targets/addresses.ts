@@ -11,38 +11,11 @@ const cases = [...readIsemail('tests.xml'), ...readIsemail('tests-original.xml')
 /** An address in MAIL, RCPT, a parameter and a header. */
 export const target: FuzzTarget = {
   seeds: bytesOf(cases.map(({ address }) => address)),
-  tokens: [
-    ...['@', '.', '..', '"', '\\', '"a b"', '[127.0.0.1]', '[IPv6:::1]', '(c)', '<', '>', ',', ':'],
-    ...[
-      'ann@box.test',
-      '@a.test,@b.test:',
-      'xn--',
-      'bücher',
-      '%',
-      '!',
-      '+tag',
-      '*.',
-      'ß',
-      '\u0130',
-      'K',
-    ],
-    ...[
-      '\u3002',
-      '\uff0e',
-      '\uff20',
-      '\u200e',
-      '\u00ad',
-      '\0',
-      '\r\n',
-      'e\u0301',
-      'postmaster',
-      '1.2.3',
-      '0x7f',
-    ],
-  ],
+  tokens: (
+    '@|.|..|"|\\|"a b"|[127.0.0.1]|[IPv6:::1]|(c)|<|>|,|:|ann@box.test|@a.test,@b.test:|xn--|bücher|%|!|+tag|*.|ß|\u0130|\u212a|' +
+    '\u3002|\uff0e|\uff20|\u200e|\u00ad|\0|\r\n|e\u0301|postmaster|1.2.3|0x7f'
+  ).split('|'),
   maxBytes: 400,
-  hangMs: 1_000,
-  maxCost: 20,
   run(input) {
     const text = input.toString()
     const address = parseAddress(text)
@@ -66,10 +39,10 @@ export const target: FuzzTarget = {
       `reads ${domain} in another way`,
     )
     const path = parsePath('TO:', `TO:<${text}> SIZE=1`)
-    if (path?.parameters === 'SIZE=1' && isReversePath(path.path)) {
-      check(!/[\r\n\0]/.test(path.path), 'a line break in a path')
-    }
+    const isPath = path?.parameters === 'SIZE=1' && isReversePath(path.path)
+    check(!isPath || !/[\r\n\0]/.test(path.path), 'a line break in a path')
     const read = readAddress(text)
     check(read === '' || readAddress(read) === read, `reads ${read} in another way`)
+    return address !== undefined || isPath || read !== ''
   },
 }

@@ -3,7 +3,7 @@ import { routes } from '../../../../src/http/routes.ts'
 import { inputReader, NO_PARAMS } from '../../../../src/http/server/parameters.ts'
 import { parseBody, parseForm } from '../../../../src/http/server/parse-request.ts'
 import { bytesOf, JSON_TOKENS } from '../seeds.ts'
-import { check, type FuzzTarget } from '../target.ts'
+import { check, checkPrototype, type FuzzTarget } from '../target.ts'
 
 const readers = routes.map(({ input }) => inputReader(input))
 const FIELDS = {
@@ -33,54 +33,23 @@ export const target: FuzzTarget = {
   ]),
   tokens: [
     ...JSON_TOKENS,
-    ...['1e999', '-0', '"__proto__":', '"constructor":', '\\ud800'],
-    ...[
-      '&',
-      '=',
-      '+',
-      '%',
-      '%00',
-      '%ff',
-      '%u0041',
-      '[]',
-      '[a]',
-      'token=',
-      'id=',
-      '\r\n',
-      '\n',
-      '--b',
-      '--b--',
-      '; ',
-    ],
-    ...[
-      'Content-Disposition: form-data; name="id"',
-      "filename*=utf-8''x",
-      'Content-Type: text/html',
-      '\ufeff',
-      '\0',
-    ],
-    ...[
-      'application/json',
-      FORM,
-      'multipart/form-data; boundary=',
-      'text/plain',
-      '１',
-      '١',
-      ' 1',
-      '0x1',
-    ],
+    ...(
+      '1e999|-0|"__proto__":|"constructor":|\\ud800|&|=|+|%|%00|%ff|%u0041|[]|[a]|token=|id=|\r\n|\n|--b|--b--|; |' +
+      'Content-Disposition: form-data; name="id"|filename*=utf-8\'\'x|Content-Type: text/html|\ufeff|\0|application/json|' +
+      'multipart/form-data; boundary=|text/plain|１|١| 1|0x1'
+    ).split('|'),
+    FORM,
   ],
   maxBytes: 4 * 1024,
-  hangMs: 2_000,
-  maxCost: 20,
   async run(input) {
     const end = input.indexOf('\n')
     const [type, bytes] = [input.toString('latin1', 0, Math.max(0, end)), input.subarray(end + 1)]
     const body = await unlessRefused(() => parseBody(type, bytes))
     const query = await unlessRefused(() => parseForm(bytes.toString()))
+    let isRead = false
     for (const given of [body, query]) {
       for (const read of given ? readers : []) {
-        await unlessRefused(() =>
+        const result = await unlessRefused(() =>
           read({
             path: NO_PARAMS,
             query: query ?? NO_PARAMS,
@@ -88,9 +57,12 @@ export const target: FuzzTarget = {
             bearer: undefined,
           }),
         )
+        for (const value of Object.values(result ?? {}).flat()) checkParameter(value)
+        if (result && given === body) isRead = true
       }
     }
-    check(!('polluted' in {}) && Object.keys(Object.prototype).length === 0, 'a changed prototype')
+    checkPrototype()
+    return isRead
   },
   compare(input) {
     const text = input.subarray(input.indexOf('\n') + 1).toString()
@@ -108,6 +80,14 @@ export const target: FuzzTarget = {
       )
     }
   },
+}
+
+function checkParameter(value: unknown): void {
+  const isValid =
+    typeof value === 'string'
+      ? value.isWellFormed()
+      : typeof value === 'boolean' || (Number.isSafeInteger(value) && !Object.is(value, -0))
+  check(isValid, `a parameter: ${JSON.stringify(value)}`)
 }
 
 async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T | undefined> {

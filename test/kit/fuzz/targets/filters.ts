@@ -1,4 +1,4 @@
-import { foldCase } from '../../../../src/base/case-folding.ts'
+import { foldCase, foldingBoundary } from '../../../../src/base/case-folding.ts'
 import { Problem } from '../../../../src/base/problem.ts'
 import { parseConditions } from '../../../../src/mail/api/check-mail-filter.ts'
 import { matchesFilter, searchSteps } from '../../../../src/mail/rules/filter.ts'
@@ -9,6 +9,8 @@ const texts = mailSeeds()
   .slice(0, 150)
   .map((mail) => mail.toString().slice(0, 600))
 
+const MANY_MARKS = /\p{M}{13}/u
+
 /** Conditions of check-mail, one per line: from, subject, q; then the text of a mail that they are compared with. */
 export const target: FuzzTarget = {
   seeds: bytesOf([
@@ -16,70 +18,39 @@ export const target: FuzzTarget = {
     'ann@SHOP.test\nStraße\nİstanbul\nIM STRASSE K ﬁ',
     '[127.0.0.1]\n\u0301\n👩‍👧\nq\u0307\u0323 q\u0323\u0307',
   ]),
-  tokens: [
-    ...[
-      '\n',
-      '@',
-      '.',
-      '%',
-      '_',
-      '\\',
-      '*',
-      "'",
-      '"',
-      '\0',
-      'ß',
-      'ẞ',
-      'ss',
-      'İ',
-      'ı',
-      'ς',
-      'Σ',
-      'K',
-      'ﬁ',
-      'ŉ',
-      'ΐ',
-    ],
-    ...[
-      '\u0301',
-      'e\u0301',
-      'é',
-      '\u0345',
-      '\u1fb7',
-      '한',
-      '\u1112\u1161',
-      '\u{1d5a0}',
-      '👍🏽',
-      '\u200d',
-      '\ufeff',
-    ],
-  ],
+  tokens: (
+    '\n|@|.|%|_|\\|*|"|\0|ß|ẞ|ss|İ|ı|ς|Σ|\u212a|ﬁ|ŉ|ΐ|\u0301|e\u0301|é|\u0345|\u1fb7|한|\u1112\u1161|\u{1d5a0}|👍🏽|\u200d|\ufeff|' +
+    "'"
+  ).split('|'),
   maxBytes: 2 * 1024,
-  hangMs: 2_000,
-  maxCost: 20,
   run(input) {
     const [from = '', subject = '', q = '', ...rest] = input.toString().split('\n')
     const text = rest.join('\n')
-    const message = {
-      senderName: text.slice(0, 50),
-      senderEmail: from,
-      subject: text,
-      code: '',
-      links: 1,
-    }
+    const [senderName, senderEmail] = [text.slice(0, 50), addressOf(from.trim())]
+    const message = { senderName, senderEmail, subject: text, code: '', links: 1 }
     const condition = unlessRefused({ from, subject, q })
-    if (condition?.filter) matchesFilter(condition.filter, message)
-    const own = unlessRefused({ subject: text.slice(0, 100) })
-    // What is cut out of a text may begin with a mark that belongs to the character before it.
-    if (own?.filter)
+    const isInSubject = foldCase(text).includes(foldCase(subject))
+    if (condition?.filter) {
+      check(matchesFilter(condition.filter, message) === isInSubject, `subject: ${!isInSubject}`)
+    }
+    const own = unlessRefused({ subject: text.slice(0, foldingBoundary(text, 100)) })
+    // Marks are sorted, as far as there are few of them: half of a long run may be in another order.
+    if (own?.filter && !MANY_MARKS.test(text)) {
       check(matchesFilter(own.filter, message) === true, 'a text without its own beginning')
-    if (condition?.search === undefined) return
+    }
+    if (condition?.search === undefined) return false
     const steps = searchSteps(condition.search, text)
     let step = steps.next()
     while (!step.done) step = steps.next()
-    const isThere = foldCase(text.toWellFormed()).includes(condition.search)
+    const isThere = foldCase(text).includes(condition.search)
     check(step.value === isThere, `found: ${step.value}, but it is there: ${isThere}`)
+    return true
   },
+}
+
+/** One that a condition of this sender or domain accepts. */
+function addressOf(from: string): string {
+  return from.includes('@') ? from : `ann@${from}`
 }
 
 function unlessRefused(input: Parameters<typeof parseConditions>[0]) {

@@ -20,9 +20,9 @@ const NEXT = '\n~\n'
 const SCRIPT = [
   '* OK [CAPABILITY IMAP4rev1 IDLE UIDPLUS SPECIAL-USE X-GM-EXT-1] hello\r\n',
   '% OK [CAPABILITY IMAP4rev1 IDLE UIDPLUS SPECIAL-USE X-GM-EXT-1] in\r\n',
-  '* NAMESPACE (("" "/")) NIL NIL\r\n% OK\r\n',
   '* LIST (\\Noselect) "/" ""\r\n% OK\r\n',
   '* LIST () "/" "INBOX"\r\n* LIST (\\Junk) "/" "[Gmail]/Spam"\r\n% OK\r\n',
+  '* LSUB () "/" "INBOX"\r\n% OK\r\n',
   '* 1 EXISTS\r\n* OK [UIDVALIDITY 7]\r\n* OK [UIDNEXT 2]\r\n* FLAGS (\\Seen)\r\n% OK [READ-ONLY]\r\n',
   '* SEARCH 1\r\n% OK\r\n',
   `* 1 FETCH (${FACTS} ${FIELDS} {${HEADER.length}}\r\n${HEADER})\r\n% OK\r\n`,
@@ -33,7 +33,10 @@ const REFUSED = [
   `% NO [AUTHENTICATIONFAILED] no such password: ${SECRET}\r\n`,
 ]
 
+const TIMEOUT_MS = 100
+
 let script: readonly string[] = []
+let sent = ''
 let port = 0
 
 /** The responses of an IMAP server. */
@@ -44,57 +47,23 @@ export const target: FuzzTarget = {
     SCRIPT.join(NEXT).replaceAll('% OK\r\n', '% NO\r\n'),
   ]),
   tokens: [
-    ...[
-      '\r\n',
-      NEXT,
-      '* ',
-      '% OK',
-      '% NO ',
-      '% BAD ',
-      '+ ',
-      '* BYE',
-      '(',
-      ')',
-      '"',
-      '\\',
-      '{',
-      '}',
-      'NIL',
-      '[',
-      ']',
-      '%',
-    ],
-    ...[
-      '{5}\r\n',
-      '{99999999999}\r\n',
-      '{-1}\r\n',
-      '{5+}\r\n',
-      '~{3}\r\n',
-      'UID 4294967296',
-      'EXPUNGE',
-      '* 0 FETCH (',
-      '\0',
-    ],
-    ...[
-      'RFC822.SIZE',
-      'INTERNALDATE "',
-      'BODY[]',
-      'FLAGS (',
-      'MODSEQ (1)',
-      '* SEARCH 1:*',
-      '* ESEARCH',
-      '[ALERT]',
-      '((((((',
-      'é',
-    ],
+    NEXT,
+    ...(
+      '\r\n|* |% OK|% NO |% BAD |+ |* BYE|(|)|"|\\|{|}|NIL|[|]|%|{5}\r\n|{99999999999}\r\n|{-1}\r\n|{5+}\r\n|~{3}\r\n|' +
+      'UID 4294967296|EXPUNGE|* 0 FETCH (|\0|RFC822.SIZE|INTERNALDATE "|BODY[]|FLAGS (|MODSEQ (1)|* SEARCH 1:*|* ESEARCH|' +
+      '[ALERT]|((((((|é'
+    ).split('|'),
   ],
   maxBytes: 8 * 1024,
-  hangMs: 20_000,
   async open() {
     const server = createServer((socket) => {
       const [greeting = '', ...responses] = script
+      const send = (response: string) => {
+        sent += response
+        socket.write(response, 'latin1')
+      }
       socket.on('error', () => {})
-      socket.write(greeting, 'latin1')
+      send(greeting)
       let text = ''
       socket.on('data', (chunk) => {
         text += chunk.toString('latin1')
@@ -103,7 +72,7 @@ export const target: FuzzTarget = {
         for (const line of lines) {
           const response = responses.shift()
           if (response === undefined || line.endsWith('LOGOUT')) socket.destroy()
-          else socket.write(response.replaceAll('%', line.split(' ', 1)[0] ?? ''), 'latin1')
+          else send(response.replaceAll('%', line.split(' ', 1)[0] ?? ''))
         }
       })
     }).listen(0, '127.0.0.1')
@@ -113,19 +82,22 @@ export const target: FuzzTarget = {
   },
   async run(input) {
     script = input.toString('latin1').split(NEXT)
+    sent = ''
     const end = new AbortController()
     try {
-      await fetchAll(end.signal)
+      return await fetchAll(end.signal)
     } catch (error) {
       if (!(error instanceof ImapError)) throw error
       check(!error.message.includes(SECRET) && error.message.length < 200, `said ${error.message}`)
+      return false
     } finally {
       end.abort()
     }
   },
 }
 
-async function fetchAll(signal: AbortSignal): Promise<void> {
+/** Whether there is a mail. */
+async function fetchAll(signal: AbortSignal): Promise<boolean> {
   const account = {
     email: 'ann@mail.test' as Address,
     host: '127.0.0.1',
@@ -134,7 +106,7 @@ async function fetchAll(signal: AbortSignal): Promise<void> {
     login: { password: SECRET },
     deleteAfterFetch: false,
   }
-  const timing = { ...DEFAULT_TIMING, commandTimeoutMs: 30 }
+  const timing = { ...DEFAULT_TIMING, commandTimeoutMs: TIMEOUT_MS }
   const options = { limits: DEFAULT_LIMITS, timing, onChange: () => {}, signal }
   const connection = await openConnector(account, options, () => new Date())()
   try {
@@ -143,9 +115,16 @@ async function fetchAll(signal: AbortSignal): Promise<void> {
     const uids = await connection.search({ uid: '1:*' })
     const heads = await fetchHeads(connection, uids.slice(0, 5))
     for (const head of heads.slice(0, 2)) {
-      const body = await fetchBody(connection, head, 30)
-      check(body === undefined || body.length <= 16 * 1024, 'a body that was not sent')
+      const body = Buffer.from((await fetchBody(connection, head, TIMEOUT_MS)) ?? []).toString(
+        'latin1',
+      )
+      // Quoted instead of counted, it has backslashes.
+      check(
+        sent.replaceAll('\\', '').includes(body.replaceAll('\\', '')),
+        'a body that was not sent',
+      )
     }
+    return heads.length > 0
   } finally {
     await connection.close()
   }

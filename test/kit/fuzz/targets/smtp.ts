@@ -6,42 +6,11 @@ import { bytesOf, mailSeeds } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const START = 'EHLO a.test\r\nMAIL FROM:<a@a.test>\r\nRCPT TO:<ann@box.test>\r\nDATA\r\n'
-const ENDS = [
-  '\n.\n',
-  '\r\n.\n',
-  '\r.\r',
-  '\r\n.\r',
-  '\r\n\0.\r\n',
-  '\r\n.\r\r\n',
-  '\r\r\n.\r\n',
-  '\r\n. \r\n',
-]
-const commands = [
-  ...[
-    'EHLO [127.0.0.1]',
-    'HELO a',
-    'MAIL FROM:<> SIZE=10 BODY=8BITMIME',
-    'MAIL FROM:<a@a.test> SMTPUTF8',
-  ],
-  ...[
-    'RCPT TO:<"a b"@box.test> NOTIFY=NEVER',
-    'RSET',
-    'NOOP x',
-    'VRFY a',
-    'EXPN a',
-    'HELP',
-    'STARTTLS',
-  ],
-  ...[
-    'QUIT',
-    'BDAT 1 LAST',
-    'AUTH PLAIN AA',
-    'XCLIENT A=b',
-    'GET / HTTP/1.1',
-    'SSH-2.0-x',
-    '\x16\x03\x01',
-  ],
-]
+const ENDS = '\n.\n|\r\n.\n|\r.\r|\r\n.\r|\r\n\0.\r\n|\r\n.\r\r\n|\r\r\n.\r\n|\r\n. \r\n'.split('|')
+const commands = (
+  'EHLO [127.0.0.1]|HELO a|MAIL FROM:<> SIZE=10 BODY=8BITMIME|MAIL FROM:<a@a.test> SMTPUTF8|RCPT TO:<"a b"@box.test> NOTIFY=NEVER|' +
+  'RSET|NOOP x|VRFY a|EXPN a|HELP|STARTTLS|QUIT|BDAT 1 LAST|AUTH PLAIN AA|XCLIENT A=b|GET / HTTP/1.1|SSH-2.0-x|\x16\x03\x01'
+).split('|')
 
 export const SMTP_SEEDS: readonly Buffer[] = bytesOf([
   ...ENDS.map((end) => `${START}hi${end}MAIL FROM:<b@a.test>\r\nQUIT\r\n.\r\nQUIT\r\n`),
@@ -54,18 +23,8 @@ export const SMTP_SEEDS: readonly Buffer[] = bytesOf([
   ),
 ])
 export const SMTP_TOKENS = [
-  '\r\n',
-  '\n',
-  '\r',
-  '.',
-  '\r\n.\r\n',
-  '..',
+  ...'\r\n|\n|\r|.|\r\n.\r\n|..|RSET\r\n| SIZE=|<|>|"'.split('|'),
   START,
-  'RSET\r\n',
-  ' SIZE=',
-  '<',
-  '>',
-  '"',
   ...ENDS,
   ...commands,
 ]
@@ -75,8 +34,6 @@ export const target: FuzzTarget = {
   seeds: SMTP_SEEDS,
   tokens: SMTP_TOKENS,
   maxBytes: 8 * 1024,
-  hangMs: 2_000,
-  maxCost: 20,
   run(input) {
     transcript([input])
     // Without TLS: what follows STARTTLS in the same packet is refused, in the next one it is not.
@@ -100,5 +57,6 @@ export const target: FuzzTarget = {
     for (const { raw } of transcript([input], { ...limits, refuseBareNewlines: true }).mails) {
       check(!/\r(?!\n)|(?<!\r)\n/.test(Buffer.from(raw).toString('latin1')), 'a bare line break')
     }
+    return whole.mails.length > 0
   },
 }
