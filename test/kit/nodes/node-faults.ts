@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { NOW } from '../../../src/store/postgres/mail/leases.ts'
 import type { KeyRing, TestKey } from '../shop/keys.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type Load, startLoad } from './node-load.ts'
@@ -54,7 +56,7 @@ export async function runFaults(
     const load = await startLoad(nodes, { senders: 4, ownBoxes: 6, crowdedBoxes: 8, name })
     for (const [at, [what, inject]] of faults.entries()) {
       await load.waitForMore(MAILS)
-      await delay(Math.random() * 500)
+      await pause(Math.random() * 500)
       // A query just before the kill flushes pending writes to disk, so it is not made every time.
       const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
       const before = performance.now()
@@ -92,8 +94,7 @@ async function finishLoad(load: Load, output: () => string): Promise<number> {
 
 /** The holder of the unexpired lease. */
 async function sweeper(nodes: Nodes): Promise<unknown> {
-  const now = 'extract(epoch from clock_timestamp()) * 1000'
-  const lease = `select holder from mail.lease where name = 'sweep' and ends_at > ${now}`
+  const lease = `select holder from mail.lease where name = 'sweep' and ends_at > ${NOW}`
   let holder: unknown
   await waitUntil(async () => {
     const [row] = await nodes.query(lease)
@@ -154,19 +155,14 @@ export async function killNode(
 
 export async function killPostgres({ nodes }: Pick<FaultFixture, 'nodes'>): Promise<void> {
   await nodes.postgres().stop('SIGQUIT')
-  await delay(500 + Math.random() * 500)
+  await pause(500 + Math.random() * 500)
   await nodes.postgres().start()
 }
 
 export async function killRedis({ nodes }: Pick<FaultFixture, 'nodes'>): Promise<void> {
   await nodes.redis().stop()
-  await delay(500 + Math.random() * 500)
+  await pause(500 + Math.random() * 500)
   await nodes.redis().start()
 }
 
 export const all = (...faults: Promise<void>[]) => Promise.all(faults)
-
-/** A random delay; it does not wait for anything in particular. */
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
