@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkHistory, type Rule } from './kit/nodes/check-history.ts'
 import type { Entry } from './kit/nodes/history.ts'
+import { leakedSecrets, loggedErrors } from './kit/nodes/logs.ts'
 
 // The checker of the campaign's cluster: a clean history, and one planted violation of each kind.
 
@@ -190,4 +191,12 @@ test.each(PLANTED)('planted: %s (%s)', (rule, subject, entries) => {
   const found = checkHistory([...CLEAN, ...entries])
   expect(found).toContainEqual({ rule, subject, detail: expect.any(String) })
   expect(new Set(found.map((one) => one.subject)).size).toBe(1)
+})
+
+test('secrets and errors in a log are found', () => {
+  const secrets = ['the-token-of-ann', 'the-token-of-bob', 'the-key-of-somebody']
+  const log =
+    '{"level":"info","msg":"xthe-token-of-bobx"}\n{"level":"error","msg":"the-token-of"}\n'
+  expect(leakedSecrets(log, secrets)).toStrictEqual(['the-token-of-bob'])
+  expect(loggedErrors(log)).toStrictEqual(['{"level":"error","msg":"the-token-of"}'])
 })

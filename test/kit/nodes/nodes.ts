@@ -8,6 +8,7 @@ import { endWithParent } from '../programs/server-process.ts'
 import { openRedis } from '../redis/redis.ts'
 import { openPostgres } from '../store/postgres.ts'
 import { tempFolder } from '../store/stores.ts'
+import { leakedSecrets } from './logs.ts'
 
 export type Nodes = Awaited<ReturnType<typeof openNodes>>
 
@@ -139,7 +140,7 @@ export function assertLogsClean(output: string, secrets: Iterable<string>): void
     line.startsWith('{') ? isUnexpectedEntry(line) : isRuntimeOutput(line),
   )
   expect(unexpected).toStrictEqual([])
-  for (const secret of secrets) expect(output, 'a secret stands in the log').not.toContain(secret)
+  expect(leakedSecrets(output, secrets), 'secrets in the log').toStrictEqual([])
 }
 
 function isUnexpectedEntry(line: string): boolean {
