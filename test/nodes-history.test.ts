@@ -69,6 +69,9 @@ const CLEAN: readonly Entry[] = [
   at(190, list('ann', ['m3'])),
   at(200, list('ann', [], 'nobody'), { result: 'refused' }),
   at(200, read('m4', 'ann', 'bob'), { result: 'refused' }),
+  at(200, read('m4', 'ann', 'large'), { result: 'refused' }),
+  at(200, read('m3', 'ann', 'bob'), { node: 'node2', result: 'refused' }),
+  at(200, read('m3', 'ann', 'large'), { node: 'node2', result: 'refused' }),
   at(200, remove('m3', 'ann', 'bob'), { result: 'refused' }),
   at(300, send('m5', 'bob')),
   at(320, send('m6', 'bob')),
@@ -104,6 +107,16 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
     ],
   ],
   ['lost', 'm5', [at(1_000, read('m5', 'bob'), { result: 'refused' })]],
+  // A stranger's request to delete it is no excuse.
+  [
+    'lost',
+    'm7',
+    [
+      at(1_000, send('m7', 'ann')),
+      at(1_020, remove('m7', 'ann', 'bob'), { result: 'unknown' }),
+      at(1_040, list('ann', ['m3'])),
+    ],
+  ],
   [
     'late',
     'm7',
@@ -140,9 +153,27 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
   ['foreign', 'ann', [at(1_000, list('ann', [], 'nobody'))]],
   ['foreign', 'm3', [at(1_000, list('bob', ['m6', 'm5', 'm3']))]],
   ['foreign', 'm3', [at(1_000, read('m3', 'ann', 'bob'))]],
+  ['foreign', 'm3', [at(1_000, read('m3', 'ann', 'large'))]],
   ['foreign', 'm5', [at(1_000, remove('m5', 'bob', 'ann'))]],
   ['foreign', 'm3', [at(1_000, { kind: 'request', key: 'large', mails: ['m3'] })]],
   ['foreign', 'm3', [at(320, delivery('m3'))]],
+  [
+    'never attacked',
+    'node3',
+    [
+      at(1_000, list('ann', ['m3']), { node: 'node3' }),
+      at(1_020, read('m3', 'ann', 'large'), { node: 'node3', result: 'refused' }),
+    ],
+  ],
+  [
+    'never attacked',
+    'node3',
+    [
+      at(1_000, list('ann', ['m3']), { node: 'node3' }),
+      at(1_020, read('m3', 'ann', 'bob'), { node: 'node3', result: 'refused' }),
+      at(1_020, read('m3', 'ann', 'large'), { node: 'node3', result: 'unknown' }),
+    ],
+  ],
   ['over the plan', 'small', [at(1_000, request), at(1_000, request)]],
   [
     'under the plan',

@@ -10,6 +10,7 @@ export type Rule =
   | 'two owners'
   | 'session lost'
   | 'foreign'
+  | 'never attacked'
   | 'over the plan'
   | 'under the plan'
   | 'not delivered'
@@ -40,6 +41,12 @@ export function checkHistory(entries: readonly Entry[]): Violation[] {
   return [...new Map(found.map((one) => [`${one.rule} ${one.subject}`, one])).values()]
 }
 
+/** Whether the webhooks have got everything so far. */
+export function isDelivered(entries: readonly Entry[]): boolean {
+  const found = Iterator.from(checkDeliveries(indexHistory(entries)))
+  return !found.some(({ rule }) => rule === 'not delivered')
+}
+
 type Indexed = ReturnType<typeof indexHistory>
 
 function indexHistory(entries: readonly Entry[]) {
@@ -47,12 +54,19 @@ function indexHistory(entries: readonly Entry[]) {
     entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
   const sends = new Map(of('send').map((send) => [send.mail, send]))
   const sessions = new Map(of('create').map((create) => [create.session, create]))
+  /** Whether this holder may see the mails of a session. */
+  const mayRead = (holder: string, session: string) =>
+    holder === session || holder === sessions.get(session)?.key
+  // What a stranger deletes is lost.
   const deletes = Map.groupBy(
-    of('delete').filter(({ result }) => result !== 'refused'),
+    of('delete').filter(
+      ({ result, holder, session }) => result !== 'refused' && mayRead(holder, session),
+    ),
     ({ mail }) => mail,
   )
   return {
     of,
+    mayRead,
     sends,
     sessions,
     acknowledged: [...sends.values()].filter(({ result }) => result === 'done'),
@@ -61,9 +75,6 @@ function indexHistory(entries: readonly Entry[]) {
       (deletes.get(mail) ?? []).some(({ start }) => start < before),
     isDeleted: (mail: string, before: number) =>
       (deletes.get(mail) ?? []).some(({ result, end }) => result === 'done' && end < before),
-    /** Whether this holder may see the mails of a session. */
-    mayRead: (holder: string, session: string) =>
-      holder === session || holder === sessions.get(session)?.key,
   }
 }
 
@@ -160,6 +171,27 @@ function* checkAccess(history: Indexed): Iterable<Violation> {
   const keys = new Map(history.of('subscribe').map(({ webhook, key }) => [webhook, key]))
   for (const delivery of history.of('delivery'))
     yield* shown(keys.get(delivery.webhook) ?? '', [delivery.mail], delivery)
+  yield* checkAttacks(history)
+}
+
+/** Each node that lists mail has refused mail to a foreign token and to a foreign key: otherwise nothing is proved. */
+function* checkAttacks(history: Indexed): Iterable<Violation> {
+  const keys = new Set(history.of('issue').map(({ key }) => key))
+  const refused = history
+    .of('read')
+    .filter(({ result, holder, session }) => {
+      return result === 'refused' && !history.mayRead(holder, session)
+    })
+    .map(({ node, holder }) => `${node} ${keys.has(holder) ? 'key' : 'token'}`)
+  for (const node of new Set(
+    history
+      .of('list')
+      .filter(isDone)
+      .map((list) => list.node),
+  ))
+    for (const credentials of ['token', 'key'])
+      if (!refused.includes(`${node} ${credentials}`))
+        yield { rule: 'never attacked', subject: node, detail: `with a foreign ${credentials}` }
 }
 
 /** A key is served as many requests as its plan has, and loses at most those without a response. */
