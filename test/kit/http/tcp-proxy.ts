@@ -7,11 +7,14 @@ export type TcpProxy = Awaited<ReturnType<typeof openTcpProxy>>
 /** In front of a server on this port. Its connections can be cut, and what they carry delayed. */
 export async function openTcpProxy(port: number, { to = '127.0.0.1', listen = '127.0.0.1' } = {}) {
   const sockets = new Set<Socket>()
-  let delayMs = 0
+  let [delayMs, delayed] = [0, 0]
   /** A delay of zero, as usual, costs one turn of the event loop. */
   async function forward(from: Socket, into: Socket): Promise<void> {
     for await (const chunk of from) {
-      if (delayMs > 0) await pause(delayMs)
+      if (delayMs > 0) {
+        delayed += 1
+        await pause(delayMs)
+      }
       if (!into.write(chunk)) await once(into, 'drain')
     }
     into.end()
@@ -36,12 +39,18 @@ export async function openTcpProxy(port: number, { to = '127.0.0.1', listen = '1
     for (const socket of sockets) socket.destroy()
   }
   return {
+    host: listen,
     port: own,
-    url: `http://127.0.0.1:${own}`,
+    url: `http://${listen}:${own}`,
     cut,
-    /** Delays each piece of data, in both directions, from now on. */
-    delay(ms: number): void {
+    /** Delays each piece of data, in both directions; returns how to stop that, and how many were delayed. */
+    delay(ms: number): () => number {
+      const before = delayed
       delayMs = ms
+      return () => {
+        delayMs = 0
+        return delayed - before
+      }
     },
     close(): void {
       cut()

@@ -3,122 +3,206 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { waitUntil } from '../wait-until.ts'
-import { checkHistory, type Violation } from './check-history.ts'
+import { checkHistory, type Rule } from './check-history.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { CLUSTER_FAULTS } from './cluster-faults.ts'
-import { startClusterLoad } from './cluster-load.ts'
+import { CLUSTER_FAULTS, type FaultDeps, OLDER } from './cluster-faults.ts'
+import { type ClusterLoad, startClusterLoad } from './cluster-load.ts'
 import type { Entry } from './history.ts'
+import { leakedSecrets, loggedErrors } from './logs.ts'
 
 interface BatchOptions {
   count: number
   seed: number
   report(text: string): void
-  /** Only these kinds of faults. */
-  kinds?: readonly string[] | undefined
   /** The root folder of an older version that may run beside this one. */
-  older?: string | undefined
+  older: string | undefined
 }
 
-const OLDER = 'node restarted with an older version'
-
 /** A new cluster under load, some faults, of which some overlap, and the check of what its clients recorded. */
-export async function runClusterBatch(options: BatchOptions) {
-  const { count, seed, report, older } = options
+export async function runClusterBatch({ count, seed, report, older }: BatchOptions) {
   const random = seededRandom(seed)
   report('starting the cluster')
-  const cluster = await openCluster()
-  try {
-    const load = await startClusterLoad(cluster, random)
-    const { history } = load
-    const { kinds = Object.keys(CLUSTER_FAULTS) } = options
-    const deck = kinds.filter((kind) => older !== undefined || kind !== OLDER)
-    const done: Promise<unknown>[] = []
-    const log: string[] = []
-    for (let number = 0; number < count; number += 1) {
-      await pause(2_000 + random() * 6_000)
-      const kind = drawFrom(deck, seed + number)
-      const inject = CLUSTER_FAULTS[kind]
-      if (!inject) throw new Error(`unknown kind of fault: ${kind}`)
-      report(`fault ${number + 1} of ${count}: ${kind}`)
-      const start = history.now()
-      const fault = inject({ cluster, history, random, older }).catch((error) => `failed: ${error}`)
-      const note = (what: string) =>
-        log.push(`${kind} (${what}) from ${Math.round(start)} to ${Math.round(history.now())} ms`)
-      done.push(fault.then(note))
-      // Every second one begins while its predecessor lasts.
-      if (number % 2 === 1) await Promise.all(done)
-    }
-    await Promise.all(done)
+  return await withLoad({ synchronous: true, random }, async (cluster, load) => {
+    const { history, surprises, secrets } = load
+    const faults = await injectFaults({ cluster, history, random, older }, { count, seed, report })
     report('recovering')
-    const found = await recoverAndFinish(cluster, load)
-    await load.close()
+    const unrecovered = await recoverAndFinish(cluster, load)
     report('checking')
     const findings = [
-      ...found,
-      ...log.filter((entry) => entry.includes('(failed: ')),
-      ...summaryOf(checkHistory(history.entries)),
-      ...[...load.surprises].map((one) => `unexpected: ${one}`),
-    ].map((one) => `${one} (seed ${seed}: ${log.join('; ')})`)
-    if (findings.length > 0) saveEvidence(history.entries, cluster.output(), seed)
+      ...unrecovered,
+      ...faults.flatMap(({ error }) => error ?? []),
+      ...violations(history.entries, { hasRecovered: unrecovered.length === 0 }),
+      ...[...surprises].map((one) => `unexpected: ${one}`),
+      ...cluster.crashes,
+      ...logFindings(cluster.nodeOutput(), secrets),
+    ]
+    const log = faults.map(describe)
+    const evidence = findings.length > 0 ? saveEvidence({ cluster, load, log, seed }) : ''
+    const effective = faults.filter(({ effect }) => effect !== undefined)
     return {
-      counts: countOf(history.entries),
-      figures: { 'kinds of faults': deck.length },
-      findings,
+      done: effective.length,
+      counts: {
+        ...countOf(history.entries),
+        'faults without effect': faults.length - effective.length,
+        ...countKinds(effective),
+      },
+      findings: findings.map((one) => `${one} (seed ${seed}; ${evidence}; ${log.join('; ')})`),
+    }
+  })
+}
+
+/** Leaves nothing running, whatever happens. */
+async function withLoad<T>(
+  { synchronous, random }: { synchronous: boolean; random(): number },
+  use: (cluster: Cluster, load: ClusterLoad) => Promise<T>,
+): Promise<T> {
+  const cluster = await openCluster({ synchronous })
+  try {
+    const load = await startClusterLoad(cluster, random)
+    try {
+      return await use(cluster, load)
+    } finally {
+      await load.close()
     }
   } finally {
     await cluster.close()
   }
 }
 
+interface InjectedFault {
+  kind: string
+  on: string
+  /** Undefined: it does not count. */
+  effect: string | undefined
+  start: number
+  end: number
+  error?: string
+}
+
+type FaultOptions = Pick<BatchOptions, 'count' | 'seed' | 'report'>
+
+/** Until so many have had an effect; refusals are common while others last. */
+async function injectFaults(deps: FaultDeps, { count, seed, report }: FaultOptions) {
+  const { history, random, older } = deps
+  const deck = Object.keys(CLUSTER_FAULTS).filter((kind) => kind !== OLDER || older !== undefined)
+  const faults: InjectedFault[] = []
+  const missing = () => count - faults.filter(({ effect }) => effect !== undefined).length
+
+  async function inject(kind: string): Promise<InjectedFault> {
+    const start = history.now()
+    const result = await CLUSTER_FAULTS[kind]?.(deps).catch((error: unknown) => ({
+      on: 'failed',
+      effect: undefined,
+      error: `${kind} failed: ${error}`,
+    }))
+    if (!result) throw new Error(`unknown kind of fault: ${kind}`)
+    const injected = { kind, ...result, start, end: history.now() }
+    if (result.effect === undefined) process.stdout.write(`${describe(injected)}\n`)
+    return injected
+  }
+
+  while (missing() > 0 && faults.length < 2 * count) {
+    // The second one begins while the first one lasts.
+    const pair: Promise<InjectedFault>[] = []
+    for (const size = Math.min(2, missing()); pair.length < size; ) {
+      await pause(2_000 + random() * 6_000)
+      const kind = drawFrom(deck, seed + faults.length + pair.length)
+      report(`fault ${count - missing() + pair.length + 1} of ${count}: ${kind}`)
+      pair.push(inject(kind))
+    }
+    faults.push(...(await Promise.all(pair)))
+  }
+  return faults
+}
+
+function describe({ kind, on, effect = 'no effect', start, end }: InjectedFault): string {
+  return `${kind} (${on}: ${effect}) from ${Math.round(start)} to ${Math.round(end)} ms`
+}
+
+// Violated by what could not happen any more.
+const AFTER_RECOVERY: readonly Rule[] = ['never looked for', 'never attacked', 'not delivered']
+
 /** One sentence per rule: a lost primary is hundreds of violations. */
-function summaryOf(violations: readonly Violation[]): string[] {
-  return [...Map.groupBy(violations, ({ rule }) => rule)].map(([rule, all]) => {
+function violations(
+  entries: readonly Entry[],
+  { hasRecovered }: { hasRecovered: boolean },
+): string[] {
+  const found = checkHistory(entries).filter(
+    ({ rule }) => hasRecovered || !AFTER_RECOVERY.includes(rule),
+  )
+  return [...Map.groupBy(found, ({ rule }) => rule)].map(([rule, all]) => {
     const [first] = all
     return `${all.length} times ${rule}, such as ${first?.subject}: ${first?.detail}`
   })
 }
 
-async function recoverAndFinish(
-  cluster: Cluster,
-  load: { finish(): Promise<void> },
-): Promise<string[]> {
+// Its time was over when the machine was resumed.
+const AFTER_SUSPENSION = /a mail child did not start \(timeout/
+
+function logFindings(output: string, secrets: Iterable<string>): string[] {
+  const leaked = leakedSecrets(output, secrets)
+  const [error, ...more] = loggedErrors(output).filter((line) => !AFTER_SUSPENSION.test(line))
+  return [
+    ...(leaked.length > 0 ? [`${leaked.length} secrets in the logs, such as ${leaked[0]}`] : []),
+    ...(error === undefined ? [] : [`${more.length + 1} errors in the logs, such as ${error}`]),
+  ]
+}
+
+async function recoverAndFinish(cluster: Cluster, load: ClusterLoad): Promise<string[]> {
   try {
     await cluster.recover()
     // It works again, too.
     await pause(5_000)
     await load.finish()
+    await load.waitForDeliveries()
     return []
   } catch (error) {
-    return [`the cluster did not recover: ${error}\n${cluster.output().slice(-3_000)}`]
+    return [`the cluster did not recover: ${error}`]
   }
 }
 
-/** For a look at what led to a finding. */
-function saveEvidence(entries: readonly Entry[], output: string, seed: number): void {
-  const lines = entries.map((entry) => JSON.stringify(entry))
+interface Evidence {
+  cluster: Cluster
+  load: ClusterLoad
+  log: readonly string[]
+  seed: number
+}
+
+/** What led to a finding, in files that stay. */
+function saveEvidence({ cluster, load, log, seed }: Evidence): string {
+  const lines = load.history.entries.map((entry) => JSON.stringify(entry))
   const path = join(tmpdir(), `mayfly-cluster-${seed}`)
   writeFileSync(`${path}.jsonl`, `${lines.join('\n')}\n`)
-  writeFileSync(`${path}.log`, output)
+  writeFileSync(`${path}.log`, [...log, cluster.output(), cluster.nodeOutput()].join('\n'))
+  return `${path}.jsonl and .log`
 }
 
 function countOf(entries: readonly Entry[]): Record<string, number> {
   const of = (kind: Entry['kind'], result: Entry['result'] = 'done') =>
-    entries.filter((entry) => entry.kind === kind && entry.result === result).length
+    entries.filter((entry) => entry.kind === kind && entry.result === result)
   const foreign = entries.filter(
     (entry) =>
       (entry.kind === 'list' || entry.kind === 'read' || entry.kind === 'delete') &&
-      entry.holder !== entry.session,
+      entry.client === 'stranger' &&
+      entry.result === 'refused',
   )
+  const usedUp = of('request', 'refused').map((entry) => 'key' in entry && entry.key)
   return {
-    'acknowledged mails': of('send'),
-    'mails without a reply': of('send', 'unknown'),
-    'lists checked': of('list'),
-    'foreign attempts': foreign.length,
-    'addresses created': of('create'),
-    'requests with keys': of('request'),
-    'webhook deliveries': of('delivery'),
-    'leases seen': of('lease'),
+    'acknowledged mails': of('send').length,
+    'mails without a reply': of('send', 'unknown').length,
+    'lists checked': of('list').length,
+    'foreign attempts refused': foreign.length,
+    'addresses created': of('create').length,
+    'requests with keys': of('request').length,
+    'plans used up': new Set(usedUp).size,
+    'webhook deliveries': of('delivery').length,
+    'leases seen': of('lease').length,
   }
+}
+
+function countKinds(faults: readonly InjectedFault[]): Record<string, number> {
+  const byKind = Map.groupBy(faults, ({ kind }) => kind)
+  return Object.fromEntries([...byKind].map(([kind, all]) => [kind, all.length]))
 }
 
 /** Each kind comes once before one comes again, in an order of chance. */
@@ -135,9 +219,8 @@ function drawFrom(deck: readonly string[], number: number): string {
  */
 export async function runClusterControl(report: (text: string) => void): Promise<string[]> {
   report('control: a standby that is not synchronous')
-  const cluster = await openCluster({ synchronous: false })
-  try {
-    const load = await startClusterLoad(cluster, seededRandom(0))
+  const options = { synchronous: false, random: seededRandom(0) }
+  return await withLoad(options, async (cluster, { history, finish }) => {
     const primary = (await cluster.primary()) ?? 'postgres1'
     const standby = primary === 'postgres1' ? 'postgres2' : 'postgres1'
     const { machines } = cluster
@@ -147,13 +230,10 @@ export async function runClusterControl(report: (text: string) => void): Promise
     end()
     await waitUntil(async () => (await cluster.primary()) === standby)
     await cluster.recover()
-    await load.finish()
-    await load.close()
-    const isFound = checkHistory(load.history.entries).some(({ rule }) => rule === 'lost')
+    await finish()
+    const isFound = checkHistory(history.entries).some(({ rule }) => rule === 'lost')
     return isFound ? [] : ['control: the loss of mail was not detected']
-  } finally {
-    await cluster.close()
-  }
+  })
 }
 
 /** mulberry32 */

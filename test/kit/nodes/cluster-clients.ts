@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
+import { NOW } from '../../../src/store/postgres/mail/leases.ts'
 import { connectSmtp } from '../smtp/smtp-client.ts'
 import type { Cluster } from './cluster.ts'
 import { NODES } from './cluster-config.ts'
@@ -31,8 +32,7 @@ export async function sendOnce(
 /** Who has which lease, as PostgreSQL says. */
 export async function watchLeases(cluster: Cluster, { now, record }: History): Promise<void> {
   const start = now()
-  const time = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
-  const held = `select name, holder from mail.lease where ends_at > ${time}`
+  const held = `select name, holder from mail.lease where ends_at > ${NOW}`
   const rows = await cluster.query(held).catch(() => [])
   for (const { name, holder } of rows as { name: string; holder: string }[]) {
     const seen = { client: 'watcher', node: 'postgres', start, end: now(), result: 'done' } as const

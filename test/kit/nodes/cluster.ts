@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { ROOT, type ServiceProcess, spawnService } from '../app/service-process.ts'
 import { openTcpProxy } from '../http/tcp-proxy.ts'
 import { unprivilegedUser } from '../store/postgres.ts'
@@ -22,32 +21,40 @@ import {
   patroniConfig,
   postgresPrograms,
 } from './cluster-config.ts'
-import { type Machine, openNetwork } from './network.ts'
+import { inspectCluster, PORTS } from './cluster-state.ts'
+import { openNetwork } from './network.ts'
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
-const PORTS = { http: 8080, smtp: 2525 }
 const READY_MS = 120_000
 // The loader replaces $LIB.
 const FAKETIME = '/usr/$LIB/faketime/libfaketimeMT.so.1'
 
 /**
  * Three nodes, PostgreSQL with a synchronous standby under Patroni and three members of etcd, Redis and HAProxy, each on a
- * machine of its own. HAProxy is also the address of the primary, for all nodes; node3 reaches it through a proxy of ours that
- * can delay what it forwards.
+ * machine of its own. HAProxy is also the address of the primary; each node reaches it through a proxy of its own, which can
+ * delay what it forwards, at an address of its own, so that a node can be cut off from PostgreSQL alone.
  */
 export async function openCluster({ synchronous = true } = {}) {
+  const network = await openNetwork(MACHINES)
   const folder = tempFolder(DISK)
   chmodSync(folder.path, 0o755)
-  const network = await openNetwork(MACHINES)
   const { machines, host } = network
   const at = (name: MachineName) => machines[name].address
   const store = `postgres://mayfly@${at('haproxy')}:5432/mayfly`
-  const proxy = await openTcpProxy(5432, { to: at('haproxy'), listen: host })
+  const openProxy = () => openTcpProxy(5432, { to: at('haproxy'), listen: network.addAddress() })
+  const proxies = {
+    node1: await openProxy(),
+    node2: await openProxy(),
+    node3: await openProxy(),
+  } satisfies Record<NodeName, unknown>
+  const { query, patroni, primary, clockOffset, urlOf, isReady } = inspectCluster(at)
   const clocks = new Map<string, string>()
   const running = new Map<MachineName, ChildProcess>()
-  const served = new Map<MachineName, ServiceProcess>()
+  const starting = new Map<NodeName, Promise<void>>()
+  const services: ServiceProcess[] = []
   const output: string[] = []
+  const crashes: string[] = []
 
   /**
    * The command line that runs a program whose clock can be moved. Not in the environment of what starts it: libfaketime has a
@@ -107,13 +114,22 @@ export async function openCluster({ synchronous = true } = {}) {
     run(name, [...as, 'patroni', file])
   }
 
+  /** Does nothing if it is up, and waits if it is being started: faults may overlap. */
   async function startNode(name: NodeName, root = ROOT): Promise<void> {
+    if (isUp(name)) return
+    const begun = starting.get(name) ?? spawnNode(name, root).finally(() => starting.delete(name))
+    starting.set(name, begun)
+    await begun
+  }
+
+  async function spawnNode(name: NodeName, root: string): Promise<void> {
+    const proxy = proxies[name]
     const env = {
-      MAYFLY_STORE: name === 'node3' ? `postgres://mayfly@${host}:${proxy.port}/mayfly` : store,
+      MAYFLY_STORE: `postgres://mayfly@${proxy.host}:${proxy.port}/mayfly`,
       MAYFLY_REDIS: `redis://${at('redis')}:6379`,
       MAYFLY_SMTP_PROXY_FROM: at('haproxy'),
-      MAYFLY_TRUST_PROXY: at('haproxy'),
-      MAYFLY_RATE_LIMITS: 'off',
+      // The clients that this process speaks for are counted one by one.
+      MAYFLY_TRUST_PROXY: `${at('haproxy')},${host}`,
       MAYFLY_SMTP_RELAYS: host,
       MAYFLY_WEBHOOK_ALLOW: host,
       MAYFLY_WEBHOOK_RETRIES: '1s,2s',
@@ -124,14 +140,21 @@ export async function openCluster({ synchronous = true } = {}) {
     const node = await spawnService(options).catch((error: Error) => {
       // One that is only slow would be in the way of the next.
       machines[name].kill()
+      output.push(`${name}: ${error.message}`)
       throw error
     })
-    served.set(name, node)
+    services.push(node)
     running.set(name, node.child)
+    void node.exited.then((status) => {
+      // Null after a kill.
+      if (status) crashes.push(`${name} exited with status ${status}`)
+    })
   }
 
+  /** Does nothing if it is up. */
   async function start(name: MachineName): Promise<void> {
     if (isNode(name)) await startNode(name)
+    else if (isUp(name)) return
     else if (isDatabase(name)) startDatabase(name)
     else if (name === 'redis')
       run(name, ['redis-server', '--bind', at(name), '--protected-mode', 'no', '--save', ''])
@@ -144,54 +167,14 @@ export async function openCluster({ synchronous = true } = {}) {
     return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
-  async function query(
-    sql: string,
-    { database = 'mayfly', timeoutMs = 3_000 } = {},
-  ): Promise<Record<string, unknown>[]> {
-    const client = new Client({
-      ...{ host: at('haproxy'), user: 'mayfly', database },
-      ...{ connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs },
-    })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return (await client.query(sql)).rows
-    } finally {
-      client.end().catch(() => {})
-    }
-  }
-
-  /** A request to Patroni; undefined without a response. */
-  async function patroni(name: DatabaseName, path: string, body?: object) {
-    return await fetch(`http://${at(name)}:8008${path}`, {
-      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
-      signal: AbortSignal.timeout(body ? 20_000 : 2_000),
-    }).catch(() => undefined)
-  }
-
-  async function primary(): Promise<DatabaseName | undefined> {
-    for (const name of DATABASES) if ((await patroni(name, '/primary'))?.status === 200) return name
-    return undefined
-  }
-
-  const urlOf = (name: NodeName | 'haproxy') =>
-    `http://${at(name)}:${name === 'haproxy' ? 80 : PORTS.http}`
-
-  async function isReady(name: NodeName | 'haproxy'): Promise<boolean> {
-    const signal = AbortSignal.timeout(5_000)
-    const response = await fetch(`${urlOf(name)}/readyz`, { signal }).catch(() => undefined)
-    await response?.text().catch(() => {})
-    return response?.status === 200
-  }
-
   /** Starts what does not run, and waits until every node is ready and the standby is synchronous. */
   async function recover(): Promise<void> {
-    for (const name of MACHINES) if (!isNode(name) && !isUp(name)) await start(name)
+    for (const name of MACHINES) if (!isNode(name)) await start(name)
     await untilReplicated()
     await Promise.all(
       NODES.map(async (name) => {
         await waitUntil(async () => {
-          if (!isUp(name)) await startNode(name).catch(ignoreOutage)
+          await start(name).catch(ignoreOutage)
           return await isReady(name)
         }, READY_MS)
       }),
@@ -218,7 +201,7 @@ export async function openCluster({ synchronous = true } = {}) {
   process.once('exit', folder.remove)
   async function close(): Promise<void> {
     await network.close()
-    proxy.close()
+    for (const proxy of Object.values(proxies)) proxy.close()
     folder.remove()
     process.off('exit', folder.remove)
   }
@@ -234,36 +217,43 @@ export async function openCluster({ synchronous = true } = {}) {
     folder: folder.path,
     host,
     store,
-    machines: machines as Record<MachineName, Machine>,
-    proxy,
+    machines,
+    /** Between each node and PostgreSQL. */
+    proxies,
     url: urlOf,
     smtp: (name: NodeName | 'haproxy') => ({
       host: at(name),
       port: name === 'haproxy' ? 25 : PORTS.smtp,
     }),
+    isUp,
     start,
     startNode,
-    /** Ends a node as a supervisor does. */
-    async stopNode(name: NodeName): Promise<void> {
-      const node = served.get(name)
-      if (!node || !isUp(name)) return
-      const ended = once(node.child, 'exit')
-      machines[name].run('pkill', '-TERM', '-o', '-f', 'mayfly.js serve')
+    /** Ends a node as a supervisor does; false if it was not up. */
+    async stopNode(name: NodeName): Promise<boolean> {
+      const child = running.get(name)
+      if (!child || !isUp(name)) return false
+      const ended = once(child, 'exit')
+      // Brackets: otherwise the shell would match. It may have ended meanwhile.
+      machines[name].run('sh', '-c', "pkill -TERM -o -f '[m]ayfly.js serve' || :")
       await ended
+      return true
     },
-    /** Stops all processes of a machine; returns how to resume them. */
-    suspend(name: MachineName): () => void {
+    /** Stops all processes of a machine; returns how to resume them, and whether there was anything to resume. */
+    suspend(name: MachineName): () => boolean {
       machines[name].signal('STOP')
       return () => {
+        const isStopped = machines[name].isStopped()
         machines[name].signal('CONT')
         // nsenter stops with the program that it runs.
         running.get(name)?.kill('SIGCONT')
+        return isStopped
       }
     },
     query,
     patroni,
     primary,
     recover,
+    clockOffset,
     /** Moves the clock of a machine by so many seconds from the real time. */
     moveClock(name: NodeName | DatabaseName, seconds: number): void {
       const file = clocks.get(name) ?? ''
@@ -273,11 +263,16 @@ export async function openCluster({ synchronous = true } = {}) {
     },
     /** The end of what its servers, without the nodes, have printed. */
     output: () => output.join(''),
-    nodeOutput: (name: NodeName) => served.get(name)?.output() ?? '',
+    /** Everything that its nodes have printed. */
+    nodeOutput: () => services.map((service) => service.output()).join(''),
+    /** Nodes that ended with a status other than 0, not by a kill. */
+    crashes,
     close,
   }
 }
 
-function ignoreOutage(fault: Error): void {
-  if (!/PostgreSQL|[Ss]tore is unavailable|is not up after/.test(fault.message)) throw fault
+/** A node may not start during an outage, or if it is killed again. */
+export function ignoreOutage(fault: Error): void {
+  const expected = /PostgreSQL|[Ss]tore is unavailable|is not up after|ended with null/
+  if (!expected.test(fault.message)) throw fault
 }

@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
+import { existsSync, readFileSync } from 'node:fs'
 import { failureOf, mountProblem } from '../programs/capabilities.ts'
 import { findProgram } from '../programs/programs.ts'
 import { endWithParent } from '../programs/server-process.ts'
@@ -34,24 +33,47 @@ export interface Filter {
 export async function openNetwork<Name extends string>(names: readonly Name[]) {
   // RFC 2544: for tests of networks.
   const subnet = `198.18.${randomInt(1, 255)}`
-  const hub = await startMachine()
   const outside = `mf${process.pid}`
-  ip(hub, 'link add switch type bridge')
-  ip(hub, 'link set switch up')
-  plug(hub, 'outside', { into: process.pid, as: outside })
-  execFileSync('ip', `addr add ${subnet}.1/24 dev ${outside}`.split(' '))
-  execFileSync('ip', `link set ${outside} up`.split(' '))
+  const started: Holder[] = []
+  async function start(): Promise<Holder> {
+    const holder = await startMachine()
+    started.push(holder)
+    return holder
+  }
+  async function close(): Promise<void> {
+    await Promise.all(started.map(({ end }) => end()))
+    // The kernel removes the namespaces a moment later, and what is in them.
+    await waitUntil(() => !existsSync(`/sys/class/net/${outside}`))
+  }
 
-  async function openMachine(name: string, number: number) {
-    const { pid, end } = await startMachine()
+  async function openHub() {
+    const hub = await start()
+    ip(hub, 'link add switch type bridge')
+    ip(hub, 'link set switch up')
+    plug(hub, 'outside', { into: process.pid, as: outside })
+    execFileSync('ip', `link set ${outside} up`.split(' '))
+    return hub
+  }
+
+  let addresses = 0
+  /** One more address of this process. */
+  function addAddress(): string {
+    addresses += 1
+    const address = `${subnet}.${100 + addresses}`
+    execFileSync('ip', `addr add ${address}/24 dev ${outside}`.split(' '))
+    return address
+  }
+
+  async function openMachine(hub: Holder, name: string, number: number) {
+    const { pid } = await start()
     const address = `${subnet}.${number}`
     plug(hub, `to-${name}`, { into: pid, as: 'eth0' })
     ip({ pid }, `addr add ${address}/24 dev eth0`)
     ip({ pid }, 'link set eth0 up')
     const under = ['nsenter', '--target', `${pid}`, '--net', '--pid', '--mount']
-    const run = (...command: string[]) => {
+    const run = (...command: string[]): string => {
       const [file = '', ...args] = [...under, ...command]
-      execFileSync(file, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+      return execFileSync(file, args, { stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' })
     }
     let filters = 0
     return {
@@ -59,6 +81,7 @@ export async function openNetwork<Name extends string>(names: readonly Name[]) {
       address,
       /** The command line that runs a command there. */
       under,
+      /** Runs a command there and returns its output. */
       run,
       /** Kills all its processes, as if it had lost power. */
       kill(): void {
@@ -67,10 +90,12 @@ export async function openNetwork<Name extends string>(names: readonly Name[]) {
           run('sh', '-c', 'kill -9 -1')
         } catch {}
       },
-      /** Stops or resumes all its processes. */
-      signal: (name: 'STOP' | 'CONT') => run('sh', '-c', `kill -${name} -1`),
-      /** Drops packets; returns how to stop that. */
-      filter({ peers, directions = ['in', 'out'], percent = 100 }: Filter): () => void {
+      /** Stops or resumes all its processes. There may be none. */
+      signal: (name: 'STOP' | 'CONT') => void run('sh', '-c', `kill -${name} -1 || :`),
+      /** Whether any of its processes is stopped. */
+      isStopped: () => /\tT/.test(run('sh', '-c', 'grep -hs ^State: /proc/[0-9]*/status || :')),
+      /** Drops packets; returns how to stop that, and how many were dropped. */
+      filter({ peers, directions = ['in', 'out'], percent = 100 }: Filter): () => number {
         filters += 1
         const table = `inet filter${filters}`
         const chance = percent < 100 ? `numgen random mod 100 < ${percent}` : ''
@@ -79,33 +104,46 @@ export async function openNetwork<Name extends string>(names: readonly Name[]) {
           const [hook, field] = direction === 'in' ? ['input', 'saddr'] : ['output', 'daddr']
           run('nft', `add chain ${table} ${direction} { type filter hook ${hook} priority 0; }`)
           const packets = `ip ${field} { ${peers.join(', ')} } ${chance}`
-          run('nft', `add rule ${table} ${direction} ${packets} drop`)
+          run('nft', `add rule ${table} ${direction} ${packets} counter drop`)
         }
-        return () => run('nft', `delete table ${table}`)
+        return () => {
+          const dropped = sumOf(run('nft', `list table ${table}`), /packets (\d+)/g)
+          run('nft', `delete table ${table}`)
+          return dropped
+        }
       },
-      /** Limits what it sends; returns how to stop that. */
-      throttle(rate: string): () => void {
+      /** Limits what it sends; returns how to stop that, and how many packets had to wait. */
+      throttle(rate: string): () => number {
         run('tc', ...`qdisc replace dev eth0 root tbf rate ${rate} burst 8kb latency 2s`.split(' '))
-        return () => run('tc', 'qdisc', 'replace', 'dev', 'eth0', 'root', 'pfifo')
+        return () => {
+          const shown = run('tc', '-s', 'qdisc', 'show', 'dev', 'eth0')
+          run('tc', 'qdisc', 'replace', 'dev', 'eth0', 'root', 'pfifo')
+          return sumOf(shown, /overlimits (\d+)/g)
+        }
       },
-      end,
     }
   }
 
-  const opened = await Promise.all(
-    names.map(async (name, at) => [name, await openMachine(name, at + 2)] as const),
-  )
-  type Opened = Awaited<ReturnType<typeof openMachine>>
-  return {
-    /** The address of this process. */
-    host: `${subnet}.1`,
-    machines: Object.fromEntries(opened) as Record<Name, Opened>,
-    async close(): Promise<void> {
-      await Promise.all(opened.map(([, { end }]) => end()))
-      await hub.end()
-    },
+  try {
+    const hub = await openHub()
+    const host = addAddress()
+    const opened = await Promise.all(
+      names.map(async (name, at) => [name, await openMachine(hub, name, at + 2)] as const),
+    )
+    type Opened = Awaited<ReturnType<typeof openMachine>>
+    const machines = Object.fromEntries(opened) as Record<Name, Opened>
+    return { host, addAddress, machines, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
+
+function sumOf(text: string, count: RegExp): number {
+  return [...text.matchAll(count)].reduce((sum, [, digits]) => sum + Number(digits), 0)
+}
+
+type Holder = Awaited<ReturnType<typeof startMachine>>
 
 /** Its first process only keeps the namespaces and reaps orphans. */
 async function startMachine() {
@@ -122,11 +160,10 @@ async function startMachine() {
   return {
     pid,
     async end(): Promise<void> {
+      if (holder.exitCode !== null || holder.signalCode !== null) return
       const ended = once(holder, 'exit')
       holder.kill('SIGKILL')
       await ended
-      // The kernel removes the namespaces a moment later.
-      await pause(10)
     },
   }
 }
