@@ -5,11 +5,12 @@
 // end with -shm are memory that SQLite shares between processes by mmap and builds anew after a crash: they are not remembered.
 //
 // Commands on standard input, each answered with one line:
-//   cut SEED   makes some of the remembered writes in DURABLE, in any order, some of them only in part, by sectors of 512 bytes; with
-//              an odd seed not at once but at the next sync that has something to write, if there is one within a second. From then
-//              on DURABLE does not change and no sync ends. Answers with the numbers of writes remembered, made and torn.
+//   cut SEED   makes some of the remembered writes in DURABLE, in any order, some of them only in part, by sectors of 512 bytes: as
+//              soon as there are any, or with an odd seed at the next sync that has something to write, after a second at the latest.
+//              From then on DURABLE does not change and no sync ends. Answers with the numbers of writes remembered, made and torn.
 //   sync       syncs all files.
 //   eio N      from now on N in 100 syncs fail with EIO. What a failed sync should have written is never written, as on Linux.
+//              Answers with the number of syncs that have failed so far.
 // The end of standard input unmounts it.
 
 #define FUSE_USE_VERSION 31
@@ -50,7 +51,7 @@ static int live, durable;
 static const char *mountpoint;
 static struct file *files[BUCKETS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int is_cut, failing_percent;
+static int is_cut, failing_percent, failed_syncs;
 static unsigned cut_at_next_sync;
 
 static const char *rel(const char *path) { return path[1] ? path + 1 : "."; }
@@ -125,6 +126,13 @@ static void make_some(struct write *one, int fd, int torn) {
   }
 }
 
+static int has_writes(void) {
+  for (int bucket = 0; bucket < BUCKETS; bucket++)
+    for (struct file *file = files[bucket]; file; file = file->next)
+      if (file->first) return 1;
+  return 0;
+}
+
 static void cut_now(unsigned seed) {
   static const int KEPT_PERCENT[] = {0, 10, 50, 90, 100};
   int known = 0, made = 0, torn = 0;
@@ -162,15 +170,15 @@ static void *run_commands(void *unused) {
     if (!strncmp(line, "cut ", 4)) {
       unsigned seed = strtoul(line + 4, NULL, 10);
       cut_at_next_sync = seed % 2 ? seed : 0;
-      for (int wait = 0; cut_at_next_sync && !is_cut && wait < 100; wait++) {
+      for (int wait = 0; (cut_at_next_sync || !has_writes()) && !is_cut && wait < 1000; wait++) {
         pthread_mutex_unlock(&mutex);
-        usleep(10000);
+        usleep(1000);
         pthread_mutex_lock(&mutex);
       }
       if (!is_cut) cut_now(seed);
     } else if (!strncmp(line, "eio ", 4)) {
       failing_percent = atoi(line + 4);
-      puts("ok");
+      printf("%d\n", failed_syncs);
     } else {
       for (int bucket = 0; bucket < BUCKETS; bucket++)
         for (struct file *file = files[bucket]; file; file = file->next) settle(file, 1);
@@ -350,6 +358,7 @@ static int fs_fsync(const char *path, int only_data, struct fuse_file_info *info
     for (;;) pause();
   }
   int fails = rand() % 100 < failing_percent;
+  failed_syncs += fails;
   if (file) settle(file, !fails);
   pthread_mutex_unlock(&mutex);
   return fails ? -EIO : 0;
