@@ -14,7 +14,12 @@ const PART: Part = {
 }
 
 function batch(done: number, mails: number, findings: string[] = []) {
-  return { done, counts: { mails }, figures: { 'longest ms': mails / 10 }, findings }
+  return {
+    done,
+    counts: { 'acknowledged mails': mails },
+    figures: { 'longest ms': mails / 10 },
+    findings,
+  }
 }
 
 test('batches of one commit are added up, those of another are listed beside them', () => {
@@ -22,16 +27,22 @@ test('batches of one commit are added up, those of another are listed beside the
   results = addBatch(results, 'crash', batch(10, 300, ['one is missing']), PLACE)
   results = addBatch(results, 'crash', batch(5, 1_200), { ...PLACE, commit: '5e6f7a8b' })
   expect(doneBefore(results, 'crash')).toBe(25)
-  expect(renderTables([PART, { ...PART, name: 'power' }], results)).toBe(`\
+  results = addBatch(results, 'power', batch(5, 600), PLACE)
+  const parts = ['crash', 'power', 'soak'].map((name) => ({ ...PART, name }))
+  expect(renderTables(parts, results)).toBe(`\
 | Part | Done | Goal | Counted | Findings |
 | --- | --- | --- | --- | --- |
-| crash | 25 kills | 500 | 1,900 mails, longest ms: 120 | 1 |
-| power | 0 kills | 500 | not run yet | 0 |
+| crash | 25 kills | 500 | 1,900 acknowledged mails, longest ms: 120 | 1 |
+| power | 5 kills | 500 | 600 acknowledged mails, longest ms: 60 | 0 |
+| soak | 0 kills | 500 | not run yet | 0 |
+
+In all, 2,500 acknowledged mails were looked for (goal: 1,000,000).
 
 | Part | Commit | Days | Duration | Done | Machine |
 | --- | --- | --- | --- | --- | --- |
 | crash | 1a2b3c4d | 2026-01-02 | 3 min | 20 | 2 cores |
 | crash | 5e6f7a8b | 2026-01-02 | 2 min | 5 | 2 cores |
+| power | 1a2b3c4d | 2026-01-02 | 2 min | 5 | 2 cores |
 `)
 })
 

@@ -1,8 +1,10 @@
+import { ACKNOWLEDGED } from '../kit/store/ledger.ts'
 import type { Part } from './part.ts'
 import { merge, type Results, type Run } from './results.ts'
 
 const START = '<!-- campaign: written by npm run campaign -->'
 const END = '<!-- end of campaign -->'
+const MAILS_GOAL = 1_000_000
 
 /** The document with its tables replaced. */
 export function withTables(document: string, tables: string): string {
@@ -13,9 +15,12 @@ export function withTables(document: string, tables: string): string {
   return `${before}${START}\n\n${tables}\n${END}${after}`
 }
 
-/** A table of all parts, and one of the runs that they consist of. */
+/** A table of all parts, the mails looked for in all, and a table of the runs that they consist of. */
 export function renderTables(parts: readonly Part[], results: Results): string {
   const known = parts.map((part) => ({ part, runs: results[part.name] ?? [] }))
+  const mails = known
+    .flatMap(({ runs }) => runs)
+    .reduce((sum, { counts }) => sum + (counts[ACKNOWLEDGED] ?? 0), 0)
   return [
     table(
       ['Part', 'Done', 'Goal', 'Counted', 'Findings'],
@@ -27,6 +32,7 @@ export function renderTables(parts: readonly Part[], results: Results): string {
         format(runs.reduce((sum, { findings }) => sum + findings.length, 0)),
       ]),
     ),
+    `In all, ${format(mails)} acknowledged mails were looked for (goal: ${format(MAILS_GOAL)}).\n`,
     table(
       ['Part', 'Commit', 'Days', 'Duration', 'Done', 'Machine'],
       known.flatMap(({ part, runs }) =>

@@ -28,7 +28,7 @@ import {
 import { endWithParent } from '../../kit/programs/server-process.ts'
 import { openRedis } from '../../kit/redis/redis.ts'
 import { connectSmtp } from '../../kit/smtp/smtp-client.ts'
-import { ledgerFaults, openLedger } from '../../kit/store/ledger.ts'
+import { ACKNOWLEDGED, ledgerFaults, openLedger } from '../../kit/store/ledger.ts'
 import { openPostgres } from '../../kit/store/postgres.ts'
 import { tempFolder } from '../../kit/store/stores.ts'
 import type { Batch, BatchOrder, Part } from '../part.ts'
@@ -114,7 +114,7 @@ async function runSoak(
       done: count,
       counts: {
         mails: sum(all, ({ mails }) => mails),
-        'mails looked for': lines.length,
+        [ACKNOWLEDGED]: lines.length,
         polls: sum(all, ({ pollsMs }) => pollsMs.length),
         'retries during the upgrade': during.retries,
       },

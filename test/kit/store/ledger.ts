@@ -28,12 +28,18 @@ export function openLedger(path: string) {
   }
 }
 
+/** In the counts of a campaign: mails of a ledger that were looked for. */
+export const ACKNOWLEDGED = 'acknowledged mails'
+
 export type Ledger = ReturnType<typeof openLedger>
+
+/** In the subject and the body of each such mail, and so in no log. */
+export const MAIL_MARK = 'text-of-a-mail-'
 
 /** A mail with unique bytes. */
 export function uniqueMail(bodyBytes: number): { uuid: string; raw: Buffer; sha256: string } {
-  const uuid = randomUUID()
-  const line = `${uuid} `.repeat(Math.ceil(bodyBytes / 37)).slice(0, bodyBytes)
+  const uuid = `${MAIL_MARK}${randomUUID()}`
+  const line = `${uuid} `.repeat(Math.ceil(bodyBytes / uuid.length)).slice(0, bodyBytes)
   const body = line.replace(/(.{76})/g, '$1\r\n')
   const raw = Buffer.from(`From: <s@sender.test>\r\nSubject: ${uuid}\r\n\r\n${body}\r\n`)
   return { uuid, raw, sha256: sha256(raw) }
