@@ -1,14 +1,17 @@
-import type { CliResult } from '../app/cli.ts'
+import { type KeyRing, openKeyRing } from '../shop/keys.ts'
 import type { TestMailbox } from '../store/ledger.ts'
+import type { Backup, RestoredBackup } from './backups.ts'
 
 /** The installation that is attacked. */
 export interface Target {
   url: string
   smtpPort: number
-  /** Runs a command of the operator beside the service. */
-  mayfly(...args: string[]): Promise<CliResult>
-  /** Backs up the installation, restores that elsewhere, and runs a command there. */
-  mayflyOnBackup(...args: string[]): Promise<CliResult>
+  /** For what the operator does beside the service. */
+  config: { data: string; store: string }
+  /** Starts a backup, which the fault interrupts. Resolves when it has begun to write, or has ended. */
+  backUp(): Promise<Backup>
+  /** Restores elsewhere every file that can be taken for a backup, and deletes it. */
+  restoreBackups(): Promise<RestoredBackup[]>
 }
 
 /** A part of the load. It records what was acknowledged and compares it with what a crash has left. */
@@ -19,7 +22,7 @@ export interface Actor {
   begin?(target: Target): Promise<void>
   /** Works until stopped, with these mailboxes. Outages are expected. */
   run(target: Target, round: Round): Promise<void>
-  /** Runs to its end before the crash, beside everything else. */
+  /** Awaited before the crash, beside everything else. */
   beforeCrash?(target: Target): Promise<void>
   /** What is wrong after a crash, while nothing runs. `all`: not only in the last round. */
   faults(target: Target, all: boolean): Promise<string[]>
@@ -27,6 +30,8 @@ export interface Actor {
   drain?(target: Target): Promise<string[]>
   /** How many effects were acknowledged, for the tables. */
   counts(): Record<string, number>
+  /** What must be in no log. */
+  secrets?(): string[]
   close?(): Promise<void>
 }
 
@@ -45,6 +50,15 @@ export async function repeatUntilStopped(
     await step()
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
+}
+
+/** The keys of the installation. Not during a fault: its disk must not be in use here. */
+export async function withKeys<T>(
+  { config }: Pick<Target, 'config'>,
+  use: (ring: KeyRing) => Promise<T>,
+): Promise<T> {
+  const ring = await openKeyRing({ config, now: () => new Date() })
+  return await use(ring).finally(ring.close)
 }
 
 export interface CallResult {

@@ -1,24 +1,59 @@
-import type { Actor } from './actor.ts'
+import { type Actor, type Target, withKeys } from './actor.ts'
+import type { Backup, RestoredBackup } from './backups.ts'
 
-/** A backup under load, restored elsewhere: it has every key that existed before. */
+const MAX_KEYS = 10_000
+
+/** A backup at each fault, which interrupts every other one. What then looks like a backup can be restored. */
 export function backupActor(): Actor {
-  const faults: string[] = []
+  let last: { backup: Backup; keys: readonly string[]; isInterrupted: boolean } | undefined
+  let begun = 0
   let restored = 0
+  let interrupted = 0
+
   return {
     run: async () => {},
     async beforeCrash(target) {
-      // One for each batch: it takes as long as a crash.
-      if (restored > 0) return
-      const ids = ({ stdout }: { stdout: string }) =>
-        (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id)
-      const before = ids(await target.mayfly('key', 'list', '--json'))
-      const result = await target.mayflyOnBackup('key', 'list', '--json')
-      const after = result.status === 0 ? ids(result) : []
-      if (!before.every((id) => after.includes(id)))
-        faults.push(`a backup lacks keys: ${before} and ${after} ${result.stderr}`)
-      restored += 1
+      begun += 1
+      const isInterrupted = begun % 2 === 1
+      last = { keys: await keyIds(target), backup: await target.backUp(), isInterrupted }
+      if (!isInterrupted) await last.backup.failure
     },
-    faults: async () => faults.splice(0),
-    counts: () => ({ 'restored backups': restored }),
+    async faults(target) {
+      if (!last) return []
+      const { backup, keys, isInterrupted } = last
+      const failure = await backup.failure
+      const found = await target.restoreBackups()
+      restored += found.length
+      if (failure !== undefined) interrupted += 1
+      return backupFaults({ keys, failure, isInterrupted }, found)
+    },
+    counts: () => ({ 'restored backups': restored, 'interrupted backups': interrupted }),
   }
+}
+
+/** `keys`: those that existed before the backup. */
+export function backupFaults(
+  {
+    keys,
+    failure,
+    isInterrupted,
+  }: { keys: readonly string[]; failure: string | undefined; isInterrupted: boolean },
+  found: readonly RestoredBackup[],
+): string[] {
+  const faults = found
+    .filter((one) => one instanceof Error)
+    .map((error) => `what looks like a backup cannot be restored: ${error}`)
+  const isComplete = (one: RestoredBackup) =>
+    !(one instanceof Error) && keys.every((id) => one.includes(id))
+  if (failure !== undefined && !isInterrupted) faults.push(`a backup failed: ${failure}`)
+  if (failure === undefined && !found.some(isComplete))
+    faults.push(`a backup was reported as written, but there is none with the keys ${keys}`)
+  return faults
+}
+
+async function keyIds(target: Target): Promise<string[]> {
+  const list = await withKeys(target, ({ shop }) =>
+    shop.listKeys({ now: new Date(), limit: MAX_KEYS }),
+  )
+  return list.map(({ id }) => id)
 }

@@ -1,17 +1,25 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type CliResult, runMayflyUnder } from '../app/cli.ts'
-import { spawnService } from '../app/service-process.ts'
+import { withDb } from '../../../src/store/backup/backup.ts'
+import { restoreBackup } from '../../../src/store/backup/restore.ts'
+import { SHOP_FILE } from '../../../src/store/sqlite/files.ts'
+import { MAIN, spawnService } from '../app/service-process.ts'
 import { FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from '../mutation.ts'
+import { killProcesses } from '../programs/power-cut.ts'
 import { endWithParent } from '../programs/server-process.ts'
 import { openPostgres, type Postgres, postgresProgram } from '../store/postgres.ts'
 import { tempFolder } from '../store/stores.ts'
+import { waitUntil } from '../wait-until.ts'
+import type { Target } from './actor.ts'
+import { type Backup, restoreEach, startBackup } from './backups.ts'
 
 export interface StartOptions {
   /** Everything that must survive is in this folder. */
   folder: string
+  /** A folder that no fault affects. */
+  elsewhere: string
   /** The same after every crash. */
   ports: { http: number; smtp: number }
   env?: Record<string, string>
@@ -22,18 +30,14 @@ export interface StartOptions {
 }
 
 /** The service and its database server, if it has one. */
-export interface Running {
-  url: string
-  smtpPort: number
+export interface Running extends Target {
   /** Every process is one of these or a descendant. */
   pids: number[]
-  mayfly(...args: string[]): Promise<CliResult>
-  mayflyOnBackup(...args: string[]): Promise<CliResult>
   /** Kills processes and starts them again with the same data; `turn` may decide which. */
   restart(turn: number): Promise<void>
   /** The exit code of the service after a SIGTERM. */
   stop(): Promise<number | null>
-  /** What the service has printed since its last start. */
+  /** Everything that the service has printed. */
   output(): string
   /** Kills everything that still runs. */
   kill(): Promise<void>
@@ -66,36 +70,55 @@ function spawnIn({ folder, ports, env, root }: StartOptions, more: Record<string
 
 async function startOnSqlite(options: StartOptions): Promise<Running> {
   const data = join(options.folder, 'data')
-  const mayfly = (folder: string, ...args: string[]) =>
-    runMayflyUnder(endWithParent([]), folder, ...args)
+  const backups = join(options.folder, 'backups')
+  let backup: Backup | undefined
+  let printed = ''
   let service = await spawnIn(options)
   return {
     url: service.url,
     smtpPort: service.smtpPort,
+    config: { data, store: 'sqlite:' },
     get pids() {
-      return [service.pid]
+      return [service.pid, ...pidsOf(backup)]
     },
-    mayfly: (...args) => mayfly(data, ...args),
-    async mayflyOnBackup(...args) {
-      const scratch = tempFolder()
-      const file = join(scratch.path, 'backup.db')
-      const restored = join(scratch.path, 'restored')
-      try {
-        const written = await mayfly(data, 'backup', file)
-        if (written.status !== 0) return written
-        const result = await mayfly(restored, 'restore', file)
-        return result.status === 0 ? await mayfly(restored, ...args) : result
-      } finally {
-        scratch.remove()
-      }
+    async backUp() {
+      mkdirSync(backups, { recursive: true })
+      const started = startBackup([process.execPath, MAIN, 'backup', backups], {
+        MAYFLY_DATA: data,
+      })
+      backup = started
+      // Its temporary folder is the first that it creates.
+      await waitUntil(() => started.isOver() || readdirSync(backups).length > 0)
+      return started
     },
+    restoreBackups: () => restoreEach(backups, keysInFile),
     async restart() {
+      killProcesses(pidsOf(backup))
       await service.kill('SIGKILL')
+      printed += service.output()
       service = await spawnIn(options)
     },
     stop: () => service.kill('SIGTERM'),
-    output: () => service.output(),
-    kill: async () => void (await service.kill('SIGKILL')),
+    output: () => printed + service.output(),
+    async kill() {
+      killProcesses(pidsOf(backup))
+      await service.kill('SIGKILL')
+    },
+  }
+}
+
+const pidsOf = (backup: Backup | undefined) => (!backup || backup.isOver() ? [] : [backup.pid])
+
+/** The ids of keys in a backup, restored elsewhere. */
+async function keysInFile(file: string): Promise<string[]> {
+  const folder = tempFolder()
+  try {
+    restoreBackup(folder.path, file, { now: new Date(), tell() {} })
+    return withDb(join(folder.path, SHOP_FILE), (db) =>
+      db.prepare<[], string>('select id from api_key').pluck().all(),
+    )
+  } finally {
+    folder.remove()
   }
 }
 
@@ -105,15 +128,25 @@ const execute = promisify(execFile)
 async function startOnPostgres(options: StartOptions): Promise<Running> {
   const { folder, root } = options
   const cluster = join(folder, 'cluster')
+  const backups = join(options.elsewhere, 'backups')
   const pidFile = join(cluster, 'postmaster.pid')
   // In a copy of the disk it names a server that is still alive; after a power cut it would not be.
   rmSync(pidFile, { force: true })
   // Checkpoints come often, and the write-ahead log stays small enough for a loop disk.
   const settings = ['max_wal_size=64MB', `fsync=${root ? 'off' : 'on'}`]
   const postgres = await openPostgres({ cluster, settings })
-  const store = { MAYFLY_STORE: postgres.urlOf(DATABASE) }
+  const store = postgres.urlOf(DATABASE)
   const serverPid = () => Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
   let memory = sharedMemoryOf(serverPid())
+  const startService = async () => {
+    const [hasLeases] = await postgres.run(
+      "select 1 where to_regclass('mail.lease') is not null",
+      DATABASE,
+    )
+    // As if the outage had lasted until they expired: the jobs start at once.
+    if (hasLeases) await postgres.run('delete from mail.lease', DATABASE)
+    return await spawnIn(options, { MAYFLY_STORE: store })
+  }
   let service: Awaited<ReturnType<typeof spawnService>>
   try {
     const [exists] = await postgres.run(`select 1 from pg_database where datname = '${DATABASE}'`)
@@ -122,28 +155,34 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
       // The tests run initdb without its own sync.
       await options.sync?.()
     }
-    service = await spawnIn(options, store)
+    service = await startService()
   } catch (error) {
     await postgres.close()
     throw error
   }
-  const mayfly = (url: string, ...args: string[]) =>
-    runMayflyUnder(endWithParent(['env', `MAYFLY_STORE=${url}`]), join(folder, 'data'), ...args)
+  let backup: Backup | undefined
+  let printed = ''
   return {
     url: service.url,
     smtpPort: service.smtpPort,
+    config: { data: join(folder, 'data'), store },
     get pids() {
       // A server whose disk was full may have ended by itself.
-      if (!postgres.isRunning()) return [service.pid]
-      return [service.pid, serverPid()]
+      const server = postgres.isRunning() ? [serverPid()] : []
+      return [service.pid, ...server, ...pidsOf(backup)]
     },
-    mayfly: (...args) => mayfly(store.MAYFLY_STORE, ...args),
-    async mayflyOnBackup(...args) {
-      const copy = await copyDatabase(postgres)
-      return await mayfly(postgres.urlOf(copy), ...args).finally(() =>
-        postgres.run(`drop database ${copy}`),
-      )
+    async backUp() {
+      mkdirSync(backups, { recursive: true })
+      const part = join(backups, '.dump.sql')
+      const dump = ['--schema=shop', `--file=${part}`, store]
+      backup = startBackup([postgresProgram('pg_dump'), ...dump])
+      const failure = backup.failure.then((reason) => {
+        if (reason === undefined) renameSync(part, join(backups, 'dump.sql'))
+        return reason
+      })
+      return { ...backup, failure }
     },
+    restoreBackups: () => restoreEach(backups, (file) => keysInDump(postgres, file)),
     async restart(turn) {
       const [killsService, killsServer] = KILLS[turn % KILLS.length] ?? [true, true]
       if (killsService) await service.kill('SIGKILL')
@@ -153,13 +192,13 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
         memory = sharedMemoryOf(serverPid())
       }
       if (!killsService) return
-      // As if the outage had lasted until they expired: the jobs start at once.
-      await postgres.run('delete from mail.lease', DATABASE)
-      service = await spawnIn(options, store)
+      printed += service.output()
+      service = await startService()
     },
     stop: () => service.kill('SIGTERM'),
-    output: () => service.output(),
+    output: () => printed + service.output(),
     async kill() {
+      killProcesses(pidsOf(backup))
       await service.kill('SIGKILL')
       await postgres.close()
       memory.remove()
@@ -187,17 +226,15 @@ const KILLS = [
   [true, true],
 ] as const
 
-/** Dumps the database and restores the dump under another name. */
-async function copyDatabase(postgres: Postgres): Promise<string> {
-  const scratch = tempFolder()
-  const dump = `--file=${join(scratch.path, 'dump.sql')}`
+/** The ids of keys in a dump, restored to another database. */
+async function keysInDump(postgres: Postgres, file: string): Promise<string[]> {
+  const copy = await postgres.database()
   try {
-    await execute(postgresProgram('pg_dump'), [dump, postgres.urlOf(DATABASE)])
-    const copy = await postgres.database()
     const strict = ['--quiet', '--single-transaction', '--set=ON_ERROR_STOP=1']
-    await execute(postgresProgram('psql'), [...strict, dump, postgres.urlOf(copy)])
-    return copy
+    await execute(postgresProgram('psql'), [...strict, `--file=${file}`, postgres.urlOf(copy)])
+    const rows = (await postgres.run('select id from shop.api_key', copy)) as { id: string }[]
+    return rows.map(({ id }) => id)
   } finally {
-    scratch.remove()
+    await postgres.run(`drop database ${copy}`)
   }
 }

@@ -7,11 +7,11 @@ import { waitUntil } from '../wait-until.ts'
 import { type Actor, repeatUntilStopped } from './actor.ts'
 
 const ACCOUNT = 'joe@mail.test'
-const PASSWORD = 'app-password'
+const PASSWORD = 'secret-of-the-account'
 // A list has no more.
 const MAX_MAILS = 500
 // So that it takes about as long as a batch of faults.
-const PAUSE_MS = 250
+const PAUSE_MS = 400
 
 /** Mails for an alias of an account: each is fetched exactly once. */
 export async function gmailActor(): Promise<Actor> {
@@ -41,19 +41,18 @@ export async function gmailActor(): Promise<Actor> {
         const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${delivered}`
         dovecot.deliver(ACCOUNT, `${headers}\nMessage-ID: <${delivered}@sender.test>\n\nHello\n`)
       }),
-    faults: async ({ url }) => fetchedTwice(await subjects(url)),
+    faults: async ({ url }) => fetchFaults(await subjects(url)),
     async drain({ url }) {
-      const isComplete = async () => new Set(await subjects(url)).size === delivered
+      let found: string[] = []
+      const isComplete = async () => {
+        found = await subjects(url)
+        return new Set(found).size === delivered
+      }
       await waitUntil(isComplete).catch(() => 'reported below')
-      const found = await subjects(url)
-      return [
-        ...fetchedTwice(found),
-        ...(new Set(found).size === delivered
-          ? []
-          : [`${found.length} of ${delivered} mails were fetched from the account`]),
-      ]
+      return fetchFaults(found, delivered)
     },
     counts: () => ({ 'fetched mails': delivered }),
+    secrets: () => [PASSWORD, alias.token, alias.email],
     async close() {
       await dovecot.close()
       folder.remove()
@@ -61,7 +60,14 @@ export async function gmailActor(): Promise<Actor> {
   }
 }
 
-export function fetchedTwice(subjects: readonly string[]): string[] {
+/** What is wrong with the mails that were fetched, of those with the subjects 1 to `delivered`. */
+export function fetchFaults(subjects: readonly string[], delivered = 0): string[] {
   const twice = subjects.filter((subject, at) => subjects.indexOf(subject) !== at)
-  return twice.map((subject) => `mail ${subject} of the account was stored twice`)
+  const missing = Array.from({ length: delivered }, (_, at) => String(at + 1)).filter(
+    (subject) => !subjects.includes(subject),
+  )
+  return [
+    ...twice.map((subject) => `mail ${subject} of the account was stored twice`),
+    ...missing.map((subject) => `mail ${subject} of the account was not fetched`),
+  ]
 }

@@ -2,50 +2,100 @@ import { Agent } from 'node:http'
 import { hasErrorCode } from '../../../src/base/problem.ts'
 import { statusOf } from '../http/status-of.ts'
 import { openReceiver } from '../http/webhook-receiver.ts'
+import { chargedPaths } from '../shop/charged-paths.ts'
+import type { TestKey } from '../shop/keys.ts'
 import { connectSmtp } from '../smtp/smtp-client.ts'
 import { waitUntil } from '../wait-until.ts'
-import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
+import { type Actor, call, form, repeatUntilStopped, type Target, withKeys } from './actor.ts'
 
-const CLIENTS = 2
+// Of which a part is used before the fault, and the rest after it.
+const PLAN = 800
+const CLIENTS = 8
+const REQUEST_PAUSE_MS = 25
 
-/** Requests with a key until its plan is used up. */
+/** Requests with a key, a new one for each fault, until its plan is used up. */
 export function quotaActor(): Actor {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
-  const tally = { answered: 0, lost: 0 }
+  const keys: TestKey[] = []
   const faults: string[] = []
-  let key: Record<string, string> = {}
+  const total = { answered: 0, lost: 0, usedUp: 0 }
+  let paths: string[] = []
+  let tally = { sent: 0, answered: 0, lost: 0 }
+  const current = () => keys.at(-1)?.headers ?? {}
 
-  async function request({ url }: Target): Promise<void> {
+  async function issueNext(target: Target): Promise<void> {
+    keys.push(await withKeys(target, ({ issue }) => issue({ requests: PLAN })))
+    tally = { sent: 0, answered: 0, lost: 0 }
+  }
+
+  /** The status; 0 if there was no response. */
+  async function request({ url }: Target): Promise<number> {
+    tally.sent += 1
+    const path = paths[tally.sent % paths.length] ?? ''
     try {
-      const status = await statusOf(`${url}/emails?to=nobody@pool.test`, { headers: key, agent })
+      const status = await statusOf(`${url}${path}`, { headers: current(), agent })
       if (status === 200) tally.answered += 1
       else if (status === 503) tally.lost += 1
-      else if (status !== 402) faults.push(`/emails: ${status}`)
+      else if (status !== 402) faults.push(`${path}: ${status}`)
+      return status
     } catch (error) {
       // A refused connection was never charged.
       if (!hasErrorCode(error, 'ECONNREFUSED')) tally.lost += 1
+      return 0
     }
   }
 
+  async function useUp(target: Target): Promise<void> {
+    for (let status = 0, sent = 0; status !== 402 && sent < 2 * PLAN; sent += 1)
+      status = await request(target)
+  }
+
+  const inParallel = (client: () => Promise<void>) =>
+    Promise.all(Array.from({ length: CLIENTS }, client))
+
   return {
+    // Charged by more than one thread.
+    env: { MAYFLY_HTTP_THREADS: '2' },
     async begin(target) {
-      key = { apikey: await issueKey(target) }
+      const other = await withKeys(target, ({ issue }) => issue())
+      paths = await chargedPaths(target, other)
+      keys.push(other)
+      await issueNext(target)
     },
-    async run(target, round) {
-      const client = () => repeatUntilStopped(round, 100, () => request(target))
-      await Promise.all(Array.from({ length: CLIENTS }, client))
+    async run(target, { stopped }) {
+      let isUsedUp = false
+      await inParallel(() =>
+        repeatUntilStopped({ stopped: () => isUsedUp || stopped() }, REQUEST_PAUSE_MS, async () => {
+          isUsedUp ||= (await request(target)) === 402
+        }),
+      )
     },
     async faults(target) {
-      return [...faults.splice(0), ...quotaFaults(tally, await usageOf(target, key))]
+      await inParallel(() => useUp(target))
+      const usage = await usageOf(target, current())
+      const found = [...faults.splice(0), ...quotaFaults(tally, usage)]
+      total.answered += tally.answered
+      total.lost += tally.lost
+      if (usage.used === usage.limit) total.usedUp += 1
+      await issueNext(target)
+      return found
     },
-    counts: () => ({ 'charged requests': tally.answered }),
+    counts: () => ({
+      'charged requests': total.answered,
+      'requests without a reply': total.lost,
+      'plans used up': total.usedUp,
+    }),
+    secrets: () => keys.map(({ secret }) => secret),
     async close() {
       agent.destroy()
     },
   }
 }
 
-/** A request is charged, on disk, before it is answered; one that was charged without an answer was in flight during a fault. */
+/**
+ * What is wrong with a key that was used up: a request is charged, on disk, before it is answered, and one that was charged without
+ * a reply was in flight during a fault.
+ */
 export function quotaFaults(
   { answered, lost }: { answered: number; lost: number },
   { used, limit }: { used: number; limit: number },
@@ -55,13 +105,13 @@ export function quotaFaults(
   if (used < answered) faults.push(`${answered} requests were answered, only ${used} charged`)
   if (used > answered + lost)
     faults.push(`${used} requests charged, ${answered} answered, ${lost} in flight during faults`)
+  if (used !== limit) faults.push(`${used} requests of a plan of ${limit} could be used`)
   return faults
 }
 
-// Fewer than the requests of the key: each delivery is charged.
-const MAX_DELIVERIES = 900
-// So that they take about as long as a batch of faults.
 const DELIVERY_PAUSE_MS = 100
+// More than there are deliveries in a batch.
+const DELIVERIES = 100_000
 
 /** Numbered mails for an address with a webhook: each is delivered at least once, in order, and charged once. */
 export async function webhookActor(): Promise<Actor> {
@@ -69,23 +119,25 @@ export async function webhookActor(): Promise<Actor> {
   const acknowledged: number[] = []
   const numbers = () => receiver.received.map(({ event }) => Number(event.data['subject']))
   let sent = 0
-  let key: Record<string, string> = {}
+  let key: TestKey | undefined
+  let secret = ''
   const to = 'hook@pool.test'
 
   return {
     env: { MAYFLY_WEBHOOK_ALLOW: '127.0.0.1' },
     async begin(target) {
-      key = { apikey: await issueKey(target) }
-      const options = { ...form({ url: receiver.url, to }), headers: key }
+      key = await withKeys(target, ({ issue }) => issue({ requests: DELIVERIES }))
+      const options = { ...form({ url: receiver.url, to }), headers: key.headers }
       const response = await call(`${target.url}/webhooks`, options)
       if (response?.status !== 200) throw new Error(`no webhook: ${JSON.stringify(response)}`)
+      secret = (response.body['webhook'] as { secret: string }).secret
     },
     async run({ smtpPort }, round) {
       while (!round.stopped()) {
         const client = await connectSmtp(smtpPort).catch(() => undefined)
         let code = client ? 250 : 0
         await repeatUntilStopped(
-          { stopped: () => code !== 250 || sent === MAX_DELIVERIES || round.stopped() },
+          { stopped: () => code !== 250 || round.stopped() },
           DELIVERY_PAUSE_MS,
           async () => {
             sent += 1
@@ -101,17 +153,18 @@ export async function webhookActor(): Promise<Actor> {
     },
     faults: async () => orderFaults(numbers()),
     async drain(target) {
-      const last = acknowledged.at(-1)
-      if (last !== undefined)
-        await waitUntil(() => numbers().includes(last)).catch(() => 'reported below')
-      const missing = missingNumbers(acknowledged, numbers())
-      const distinct = new Set(numbers()).size
-      const { used } = await usageOf(target, key)
-      return used === distinct || missing.length > 0
-        ? missing
-        : [`${distinct} messages were delivered to the webhook, ${used} charged`]
+      let faults: string[] = []
+      // One that is stored without a 250 may be the last to be delivered.
+      const isComplete = async () => {
+        const { used } = await usageOf(target, key?.headers ?? {})
+        faults = deliveryFaults({ acknowledged, delivered: numbers(), used })
+        return faults.length === 0
+      }
+      await waitUntil(isComplete).catch(() => 'reported below')
+      return faults
     },
     counts: () => ({ 'webhook deliveries': new Set(numbers()).size }),
+    secrets: () => (key ? [secret, key.secret] : []),
     close: receiver.close,
   }
 }
@@ -124,20 +177,21 @@ export function orderFaults(delivered: readonly number[]): string[] {
   })
 }
 
-export function missingNumbers(
-  acknowledged: readonly number[],
-  found: readonly number[],
-): string[] {
-  const known = new Set(found)
-  return acknowledged
-    .filter((number) => !known.has(number))
-    .map((number) => `mail ${number} never came to the webhook`)
-}
-
-async function issueKey({ mayfly }: Target): Promise<string> {
-  const { stdout, stderr } = await mayfly('key', 'issue', '--plan', 'starter', '--json')
-  if (stdout === '') throw new Error(stderr)
-  return (JSON.parse(stdout) as { key: string }).key
+export function deliveryFaults({
+  acknowledged,
+  delivered,
+  used,
+}: {
+  acknowledged: readonly number[]
+  delivered: readonly number[]
+  used: number
+}): string[] {
+  const distinct = new Set(delivered)
+  const missing = acknowledged.filter((number) => !distinct.has(number))
+  const faults = missing.map((number) => `mail ${number} never came to the webhook`)
+  if (used !== distinct.size)
+    faults.push(`${distinct.size} messages were delivered to the webhook, ${used} charged`)
+  return faults
 }
 
 async function usageOf(

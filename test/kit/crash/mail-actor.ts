@@ -1,7 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import {
+  ACKNOWLEDGED,
   type LedgerLine,
   ledgerFaults,
+  MAIL_MARK,
   sendUntilStopped,
   type TestMailbox,
 } from '../store/ledger.ts'
@@ -22,18 +24,22 @@ interface Listing {
 
 /** Senders, polls and deletions: what they are told must be in every later list, until it is deleted. */
 export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
-  const rounds: { boxes: readonly TestMailbox[]; lines: LedgerLine[] }[] = []
-  const current = () => rounds.at(-1) ?? { boxes: [], lines: [] }
+  const rounds: { boxes: readonly TestMailbox[]; lines: LedgerLine[]; isChecked: boolean }[] = []
+  const current = () => rounds.at(-1) ?? { boxes: [], lines: [], isChecked: false }
   const faults: string[] = []
   let polled = 0
+  let deferred = 0
+  let unanswered = 0
 
-  /** The list of a random mailbox, and whether it has every mail that was acknowledged before the request. */
+  /** The list of a random mailbox, compared with what was acknowledged before the request. */
   async function poll({ url }: Target): Promise<Map<string, number> | undefined> {
     const { boxes, lines } = current()
     const box = boxes[Math.floor(Math.random() * boxes.length)]
     if (!box) return undefined
     const { token } = box
-    const before = lines.filter((line) => line.token === token && !line.deletion)
+    const own = lines.filter((line) => line.token === token)
+    const acknowledged = own.filter(({ deletion }) => !deletion)
+    const deleted = own.filter(({ deletion }) => deletion === 'done')
     const response = await call(`${url}/api/check-mail?token=${token}&limit=${LIST_LIMIT}`)
     if (response?.status !== 200) {
       if (response && response.status !== 503) faults.push(`check-mail: ${response.status}`)
@@ -42,9 +48,9 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     polled += 1
     const { messages } = response.body as unknown as Listing
     const ids = new Map(messages.map(({ id, subject }) => [subject, id]))
-    for (const { uuid, deletion } of before) {
-      if (!ids.has(uuid) && !deletion) faults.push(`${uuid} is not in a list after its 250`)
-    }
+    // Others may have been deleted meanwhile.
+    const expected = acknowledged.filter(({ deletion }) => !deletion)
+    faults.push(...listFaults({ expected, deleted }, ids))
     return ids
   }
 
@@ -66,12 +72,14 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
   const actor: Actor = {
     async run(target, { boxes, stopped }) {
       const lines: LedgerLine[] = []
-      rounds.push({ boxes, lines })
+      rounds.push({ boxes, lines, isChecked: false })
       const ledger = { write: (line: LedgerLine) => void lines.push(line) }
       const afterReply = async (code: number) => {
         if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
+        if (code === 0) unanswered += 1
+        else if (code !== 250) deferred += 1
         // Each has to be looked for. Not before the fault, which is to interrupt as many as possible.
-        if (lines.length > 2 * mails) await setTimeout(SLOW_PACE_MS)
+        if (lines.length > 3 * mails) await setTimeout(SLOW_PACE_MS)
       }
       const options = { smtpPort: target.smtpPort, ledger, stopped, afterReply }
       await Promise.all([
@@ -86,19 +94,41 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     },
     async faults({ url }, all) {
       const found = faults.splice(0)
-      for (const { boxes, lines } of all ? rounds : [current()]) {
-        found.push(...(await ledgerFaults(url, boxes, lines)))
+      for (const round of all ? rounds : [current()]) {
+        found.push(...(await ledgerFaults(url, round.boxes, round.lines)))
+        round.isChecked = true
       }
       return found
     },
-    counts: () => ({
-      mails: rounds.reduce((sum, { lines }) => sum + lines.length, 0),
-      deletions: rounds.reduce(
-        (sum, { lines }) => sum + lines.filter(({ deletion }) => deletion === 'done').length,
-        0,
-      ),
-      polls: polled,
-    }),
+    counts() {
+      const lines = rounds.filter(({ isChecked }) => isChecked).flatMap((round) => round.lines)
+      const deleted = lines.filter(({ deletion }) => deletion === 'done')
+      return {
+        [ACKNOWLEDGED]: lines.length,
+        'mails without a reply': unanswered,
+        'deferred mails': deferred,
+        ...(polls && { deletions: deleted.length, polls: polled }),
+      }
+    },
+    secrets: () => [
+      MAIL_MARK,
+      ...rounds.flatMap(({ boxes }) => boxes.flatMap(({ email, token }) => [email, token])),
+    ],
   }
   return { ...actor, isBusy: () => current().lines.length >= mails }
+}
+
+/** What is wrong with a list, by what was acknowledged before it was requested. */
+export function listFaults(
+  { expected, deleted }: Record<'expected' | 'deleted', readonly Pick<LedgerLine, 'uuid'>[]>,
+  listed: Pick<ReadonlyMap<string, unknown>, 'has'>,
+): string[] {
+  return [
+    ...expected
+      .filter(({ uuid }) => !listed.has(uuid))
+      .map(({ uuid }) => `${uuid} is not in a list after its 250`),
+    ...deleted
+      .filter(({ uuid }) => listed.has(uuid))
+      .map(({ uuid }) => `${uuid} is in a list after its deletion`),
+  ]
 }

@@ -8,12 +8,13 @@ import type { Engine, Running, StartOptions } from './engines.ts'
 export function withPowerCuts<Kind extends Disk>(
   { start }: Pick<Engine, 'start'>,
   makeDisk: (folder: string) => Promise<Kind> | Kind,
-  before?: (disk: Kind) => Promise<void>,
+  before?: (disk: Kind, running: Running) => Promise<void>,
 ): Engine['start'] {
   return async (options: StartOptions): Promise<Running> => {
     let disk = await makeDisk(options.folder)
     const startThere = () => start({ ...options, folder: disk.path, sync: () => disk.sync() })
     let running: Running
+    let printed = ''
     try {
       running = await startThere()
     } catch (error) {
@@ -26,18 +27,22 @@ export function withPowerCuts<Kind extends Disk>(
       get pids() {
         return running.pids
       },
-      mayfly: (...args) => running.mayfly(...args),
-      mayflyOnBackup: (...args) => running.mayflyOnBackup(...args),
+      get config() {
+        return running.config
+      },
+      backUp: () => running.backUp(),
+      restoreBackups: () => running.restoreBackups(),
       async restart(turn) {
-        await before?.(disk)
+        await before?.(disk, running)
         const left = (await disk.cut(`cut-${turn}`, running.pids)) as Kind
         await running.kill()
+        printed += running.output()
         await disk.remove()
         disk = left
         running = await startThere()
       },
       stop: () => running.stop(),
-      output: () => running.output(),
+      output: () => printed + running.output(),
       async kill() {
         await running.kill()
         await disk.remove()

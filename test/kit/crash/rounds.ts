@@ -7,7 +7,8 @@ import type { Actor, Target } from './actor.ts'
 import type { Running, StartOptions } from './engines.ts'
 import { mailActor } from './mail-actor.ts'
 
-const BOXES = 10
+// Enough that none gets more mails than a list has.
+const BOXES = 20
 const LAST_LINES = 30
 
 interface CrashOptions {
@@ -35,28 +36,29 @@ export interface CrashResult {
  * has new mailboxes.
  */
 export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult> {
-  const { count, mails, actors = [], first = 0, report } = options
-  const folder = tempFolder(DISK)
+  const { count, mails, root, actors = [], first = 0, report } = options
+  const [folder, elsewhere] = [tempFolder(DISK), tempFolder(DISK)]
   // PostgreSQL's user needs access to its data.
   chmodSync(folder.path, 0o755)
   const mail = mailActor({ mails, polls: actors.length > 0 })
   const all = [mail, ...actors]
   const env = Object.assign({}, ...all.map((actor) => actor.env))
-  const cleanup: (() => unknown)[] = [folder.remove]
+  const cleanup: (() => unknown)[] = [folder.remove, elsewhere.remove]
   try {
-    const { root } = options
     const ports = await freeServicePorts()
-    const running = await options.start({ folder: folder.path, ports, env, root })
+    const place = { folder: folder.path, elsewhere: elsewhere.path, ports }
+    const running = await options.start({ ...place, env, root })
     cleanup.push(running.kill)
     for (const actor of all) await actor.begin?.(running)
     const findings: string[] = []
     let done = 0
     try {
       while (done < count) {
+        const turn = first + done + 1
+        await crashOnce(running, { all, turn, isBusy: mail.isBusy })
+        const found = await faultsOf(all, running, done + 1 === count)
+        findings.push(...found.map((fault) => `fault ${turn}: ${fault}`))
         done += 1
-        await crashOnce(running, { all, turn: first + done, isBusy: mail.isBusy })
-        const found = await faultsOf(all, running, done === count)
-        findings.push(...found.map((fault) => `fault ${first + done}: ${fault}`))
         report?.(`${done} of ${count}, ${findings.length} findings`)
       }
       for (const actor of all) findings.push(...((await actor.drain?.(running)) ?? []))
@@ -65,14 +67,25 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
         findings.push(`the service ended with ${code} after a SIGTERM: ${lastLines(running)}`)
       }
     } catch (error) {
-      // Such as an installation that does not start any more.
-      findings.push(`fault ${first + done}: ${error}: ${lastLines(running)}`)
+      // Such as an installation that does not start any more, or a fault without effect.
+      findings.push(`after ${first + done} faults: ${error}: ${lastLines(running)}`)
     }
+    const secrets = all.flatMap((actor) => actor.secrets?.() ?? [])
+    findings.push(...logFaults(running.output(), secrets))
     return { done, counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
     for (const actor of actors) await actor.close?.()
   }
+}
+
+/** Whether a log has one of these. */
+export function logFaults(output: string, secrets: readonly string[]): string[] {
+  const leaked = secrets.filter((secret) => output.includes(secret))
+  const [first] = leaked
+  if (first === undefined) return []
+  const line = output.split('\n').find((one) => one.includes(first))
+  return [`${leaked.length} tokens, keys, addresses or texts of mails are in the log: ${line}`]
 }
 
 function lastLines(running: Running): string {

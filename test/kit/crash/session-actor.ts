@@ -1,4 +1,5 @@
 import { connectSmtp } from '../smtp/smtp-client.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
 
 // The shortest life that a session can have.
@@ -9,6 +10,8 @@ const HOUR_SECONDS = 3_600
 const MAX_EXTENSIONS = 140
 // expires_at has whole seconds.
 const ROUNDING_MS = 1_000
+// A minute, a pause of the sweep, and what a restart takes.
+const MAX_SWEEP_LAG_SECONDS = 90
 
 interface Session {
   token: string
@@ -16,7 +19,7 @@ interface Session {
   expiresAt: number
 }
 
-/** Sessions that are extended by an hour more each time, and sessions that expire during the batch. */
+/** Sessions that are extended by an hour more each time, and sessions that expire or are ended during the batch, and are swept. */
 export function sessionActor(): Actor {
   const short: Session[] = []
   /** By token, of the last round: the number of extensions requested, and the latest expiry answered with 200. */
@@ -25,16 +28,19 @@ export function sessionActor(): Actor {
   let extensions = 0
   const expired = new Set<string>()
 
-  async function createShort({ url, smtpPort }: Target): Promise<void> {
+  async function createShort({ url, smtpPort }: Target, isEnded: boolean): Promise<void> {
     const response = await call(`${url}/api/create-session`, form({ ttl: String(SHORT_SECONDS) }))
     if (response?.status !== 200) return
     const { token, email, expires_at_iso } = response.body as Record<string, string>
     if (!token || !email) return
-    short.push({ token, email, expiresAt: Date.parse(expires_at_iso ?? '') })
     // So that there is something to delete when it expires.
     const client = await connectSmtp(smtpPort).catch(() => undefined)
     await client?.send({ to: [email], raw: 'Subject: short-lived\r\n\r\n' })
     client?.close()
+    if (!isEnded)
+      return void short.push({ token, email, expiresAt: Date.parse(expires_at_iso ?? '') })
+    const ended = await call(`${url}/api/delete-session`, form({ token }))
+    if (ended?.status === 200) short.push({ token, email, expiresAt: Date.now() })
   }
 
   async function extend({ url }: Target, token: string): Promise<void> {
@@ -55,20 +61,15 @@ export function sessionActor(): Actor {
   return {
     async run(target, { boxes, stopped }) {
       extended = new Map()
-      await createShort(target)
+      for (const isEnded of [false, true]) await createShort(target, isEnded)
       await repeatUntilStopped({ stopped }, 40, async () => {
         const box = boxes[Math.floor(Math.random() * boxes.length)]
         if (box) await extend(target, box.token)
       })
     },
     async faults({ url }, all) {
-      const checkExtended = async ([token, { expiresAt }]: [string, { expiresAt: number }]) => {
-        const { body } = await read(url, token)
-        const actual = Date.parse(String(body['expires_at_iso']))
-        return actual >= expiresAt
-          ? undefined
-          : `a session extended to ${at(expiresAt)} now expires at ${body['expires_at']}`
-      }
+      const checkExtended = async ([token, { expiresAt }]: [string, { expiresAt: number }]) =>
+        extensionFault(expiresAt, String((await read(url, token)).body['expires_at_iso']))
       const checkShort = async ({ token, expiresAt }: Session) => {
         const before = Date.now()
         const { status } = await read(url, token)
@@ -77,12 +78,34 @@ export function sessionActor(): Actor {
       }
       const found = await Promise.all([
         ...[...extended].map(checkExtended),
-        ...(all ? short : short.slice(-1)).map(checkShort),
+        ...(all ? short : short.slice(-2)).map(checkShort),
       ])
       return [...faults.splice(0), ...found.filter((fault) => fault !== undefined)]
     },
+    async drain({ url }) {
+      let metrics = ''
+      const isSwept = async () => {
+        metrics = await (await fetch(`${url}/metrics`)).text()
+        return sweepFaults(metrics).length === 0
+      }
+      await waitUntil(isSwept).catch(() => 'reported below')
+      return sweepFaults(metrics)
+    },
     counts: () => ({ extensions, 'expired sessions': expired.size }),
+    secrets: () => short.flatMap(({ token, email }) => [token, email]),
   }
+}
+
+/** What is wrong with the expiry of a session that was extended to the first of these times. */
+export function extensionFault(promised: number, actual: string): string | undefined {
+  return Date.parse(actual) >= promised
+    ? undefined
+    : `a session extended to ${at(promised)} now expires at ${actual}`
+}
+
+export function sweepFaults(metrics: string): string[] {
+  const lag = Number(/^mayfly_sweep_lag_seconds (\S+)$/m.exec(metrics)?.[1])
+  return lag < MAX_SWEEP_LAG_SECONDS ? [] : [`expired sessions wait ${lag} s for the sweep`]
 }
 
 /** What is wrong with the status of a session that was requested and answered at these times. */
