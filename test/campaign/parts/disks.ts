@@ -3,21 +3,19 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { cutWithoutSync } from '../../kit/crash/control.ts'
 import { ENGINES, type Engine } from '../../kit/crash/engines.ts'
 import { mixedLoad } from '../../kit/crash/load.ts'
 import { withPowerCuts } from '../../kit/crash/on-disk.ts'
 import { crashUnderLoad } from '../../kit/crash/rounds.ts'
-import { copyWithMutations } from '../../kit/mutation.ts'
-import { type Disk, loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
-import { makeTornDisk, type TornDisk, tornDiskProblem } from '../../kit/programs/torn-disk.ts'
-import { isLoss } from '../../kit/store/ledger.ts'
-import { DISK, tempFolder } from '../../kit/store/stores.ts'
+import { loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
+import { makeTornDisk, tornDiskProblem } from '../../kit/programs/torn-disk.ts'
+import { connectSmtp } from '../../kit/smtp/smtp-client.ts'
+import { waitUntil } from '../../kit/wait-until.ts'
 import type { Batch, BatchOrder, Part } from '../part.ts'
 import { merge } from '../results.ts'
 import { MAILS, programProblem } from './crashes.ts'
 
-// Of which a control loses some.
-const CONTROL_MAILS = 50
 const FAULT_MS = 1_000
 const FAILED_SYNCS_PERCENT = 30
 
@@ -38,6 +36,7 @@ export const tornWrites: Part = {
     runEach(engines, order, async (engine, { count, done, report }) => {
       const writes = { 'unsynced writes': 0, 'lost writes': 0, 'torn writes': 0 }
       const tell: TornTell = ({ unsynced, made, torn }) => {
+        if (unsynced === 0) throw new Error('everything was synced at a cut')
         writes['unsynced writes'] += unsynced
         writes['lost writes'] += unsynced - made
         writes['torn writes'] += torn
@@ -61,26 +60,37 @@ export const diskFaults: Part = {
   problem,
   run: (order) =>
     runEach(
-      engines.flatMap((engine) => [
-        (seed: number) => withFailingSyncs(engine, seed),
-        () => withFullDisk(engine),
-      ]),
+      engines.flatMap((engine) => [failSyncs, fillDisk].map((fault) => ({ engine, fault }))),
       order,
-      (start, { count, done, report }) =>
-        crashUnderLoad({ start: start(done), count, mails: MAILS, first: done, report }),
+      async ({ engine, fault }, { count, done, report }) => {
+        const { start, counts } = fault(engine, done)
+        const result = await crashUnderLoad({ start, count, mails: MAILS, first: done, report })
+        return { ...result, counts: { ...result.counts, ...counts } }
+      },
     ),
 }
 
-function withFailingSyncs(engine: Engine, seed: number): Engine['start'] {
-  const makeDisk = (folder: string) => makeTornDisk(folder, { seed })
-  return withPowerCuts(engine, makeDisk, async (disk) => {
-    await disk.failSyncs(FAILED_SYNCS_PERCENT)
-    await setTimeout(FAULT_MS)
-    await disk.failSyncs(0)
-  })
+interface DiskFault {
+  start: Engine['start']
+  /** What the fault was seen to do. */
+  counts: Record<string, number>
 }
 
-function withFullDisk({ start }: Engine): Engine['start'] {
+function failSyncs(engine: Engine, seed: number): DiskFault {
+  const counts = { 'failed syncs': 0 }
+  const makeDisk = (folder: string) => makeTornDisk(folder, { seed })
+  const start = withPowerCuts(engine, makeDisk, async (disk) => {
+    await disk.failSyncs(FAILED_SYNCS_PERCENT)
+    await setTimeout(FAULT_MS)
+    const failed = await disk.failSyncs(0)
+    if (failed === 0) throw new Error('no sync failed')
+    counts['failed syncs'] += failed
+  })
+  return { start, counts }
+}
+
+function fillDisk({ start }: Engine): DiskFault {
+  const counts = { 'full disks': 0 }
   // Otherwise mail is deferred before the disk is full.
   const env = { MAYFLY_MIN_FREE: '0' }
   const ballastIn = (folder: string) => join(folder, 'ballast')
@@ -89,12 +99,23 @@ function withFullDisk({ start }: Engine): Engine['start'] {
     rmSync(ballastIn(options.folder), { force: true })
     return start({ ...options, env: { ...options.env, ...env } })
   }
-  return withPowerCuts({ start: startFilling }, makeLoopDisk, async ({ path }) => {
+  const fill = async ({ path }: { path: string }, { smtpPort }: { smtpPort: number }) => {
     // Fails when there is no space left.
     await execute('dd', ['if=/dev/zero', `of=${ballastIn(path)}`, 'bs=1M']).catch(() => {})
+    // Files that exist have some space left.
+    await waitUntil(() => isDeferred(smtpPort))
     await setTimeout(FAULT_MS)
     rmSync(ballastIn(path))
-  })
+    counts['full disks'] += 1
+  }
+  return { start: withPowerCuts({ start: startFilling }, makeLoopDisk, fill), counts }
+}
+
+async function isDeferred(smtpPort: number): Promise<boolean> {
+  const client = await connectSmtp(smtpPort).catch(() => undefined)
+  const reply = await client?.send({ to: ['full@pool.test'], raw: 'Subject: full\r\n\r\n' })
+  client?.close()
+  return reply?.code === 451 || reply?.code === 452
 }
 
 const CONTROL_CUTS = 3
@@ -114,29 +135,9 @@ export const controls: Part = {
         { engine, makeDisk: (folder: string) => makeTornDisk(folder, { seed: 1 }) },
       ]),
       order,
-      runControl,
+      ({ engine, makeDisk }, { count, report }) =>
+        cutWithoutSync(engine, { makeDisk, count, report }),
     ),
-}
-
-async function runControl(
-  {
-    engine,
-    makeDisk,
-  }: { engine: Engine; makeDisk(folder: string): Disk | Promise<Disk | TornDisk> },
-  { count, report }: BatchOrder,
-): Promise<Batch> {
-  const copy = tempFolder(DISK)
-  const root = copyWithMutations(copy.path, engine.mutation)
-  const start = withPowerCuts(engine, makeDisk)
-  const load = { count, mails: CONTROL_MAILS, root, report }
-  const { done, counts, findings } = await crashUnderLoad({ start, ...load }).finally(copy.remove)
-  const others = findings.filter((finding) => !isLoss(finding))
-  const lost = findings.length - others.length
-  return {
-    done,
-    counts: { ...counts, 'lost mails': lost },
-    findings: lost > 0 ? others : [...others, `${engine.mutation.to} lost nothing`],
-  }
 }
 
 /** Shares the batch out to these variants, one after the other. */
