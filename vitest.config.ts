@@ -72,18 +72,18 @@ const ON_POSTGRES = [
 /** Only in `npm run test:long`. */
 const LONG_ONLY = [
   ...existing('test', [
-    ...['balancer', 'certificates', 'client-docs', 'client-packages', 'client-python', 'debian'],
-    ...['docs-examples', 'doctor-backends', 'doctor-parts', 'features', 'left-out'],
-    ...['mailtm-clients', 'mcp-clients', 'new-machine', 'nodes-certificates', 'nodes-chaos'],
-    ...['nodes-leases', 'nodes-replica', 'openapi-clients', 'package', 'parse-fairness'],
-    ...['pgbouncer', 'power-cut', 'prometheus', 'release'],
+    ...['balancer', 'build', 'certificates', 'client-docs', 'client-packages', 'client-python'],
+    ...['debian', 'docs-examples', 'doctor-backends', 'doctor-parts', 'features', 'install-guide'],
+    ...['left-out', 'mailtm-clients', 'mcp-clients', 'new-machine', 'nodes-certificates'],
+    ...['nodes-chaos', 'nodes-leases', 'nodes-replica', 'openapi-clients', 'package'],
+    ...['parse-fairness', 'pgbouncer', 'power-cut', 'prometheus', 'release', 'start-errors'],
   ]),
   ...existing('test/page', [
     // The flows that Firefox and Chromium run.
     'webkit',
     // chromium.test.ts opens most of these pages, and extension.test.ts the extension.
     ...['admin', 'docs', 'domains', 'extension-firefox', 'key', 'plain', 'shop', 'webhooks'],
-    // The languages of the inbox, hundreds of messages, and a restarted server.
+    // The languages of the inbox, hundreds of messages or addresses, and a restarted server.
     ...['inbox-full', 'inbox-restart', 'languages'],
   ]),
 ]
