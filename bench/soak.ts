@@ -15,17 +15,20 @@ import {
   reportTable,
   say,
 } from './tools/report.ts'
-import { growthOf, MAX_GROWTH, memoryMb, type Sample, soak, WARM_MINUTES } from './tools/soak.ts'
-import { RATES, SESSION_SECONDS, STREAMS, startLoad } from './tools/soak-load.ts'
+import { isLevel, levelsOf } from './tools/soak/levels.ts'
+import { prepareLoad, RATES, startLoad } from './tools/soak/load.ts'
+import { SESSION_SECONDS } from './tools/soak/mailboxes.ts'
+import { memoryMb, type Sample, soak, sqliteFiles } from './tools/soak/samples.ts'
+import { sumCounts } from './tools/soak/tally.ts'
+import { STREAM_SECONDS } from './tools/soak/watchers.ts'
 
-// Does memory use level off under a steady, moderate load? `--minutes COUNT` sets how long, 30 by default.
+// Are memory, files and latencies level under a steady, moderate load? `--minutes COUNT` sets how long, 30 by default.
 
 const MINUTES = quick ? 0.5 : Number(options.minutes ?? 30)
 const SAMPLE_SECONDS = quick ? 10 : 60
 
 const ENV = {
   ...TRUST_LOOPBACK,
-  MAYFLY_POOL_TTL: '5m',
   MAYFLY_SMTP_THREADS: 'auto',
   MAYFLY_HTTP_THREADS: 'auto',
 }
@@ -44,22 +47,25 @@ async function main(): Promise<void> {
       .map(([name, rate]) => `${rate} ${name}`)
       .join(
         ', ',
-      )}; sessions of ${SESSION_SECONDS} s, ${STREAMS} streams; pool mail is kept for 5 minutes; mails of 4 to 200 KB; threads as by default; load generator on the same machine`,
+      )}; sessions of ${SESSION_SECONDS} s, streams of ${STREAM_SECONDS} s; pool mail is kept for 5 minutes; mails of 4 to 200 KB; threads as by default; load generator on the same machine`,
     '- MB of each process: PSS. Heap: V8 heap in use, and reserved, of each thread of the main process.',
   )
   const folder = benchFolder()
   const [data, heaps] = [folder.inside('data'), folder.inside('heaps')]
   const plan = unlimitedPlan(folder.path)
+  const { account, env } = await prepareLoad(folder.path)
   const sampler = fileURLToPath(new URL('tools/heap-sampler.cjs', import.meta.url))
   const mayfly = await startMayfly(data, {
     ...ENV,
+    ...env,
     ...plan,
     MAYFLY_BENCH_HEAPS: heaps,
     NODE_OPTIONS: `--require=${sampler}`,
   })
   const key = issueKey(UNLIMITED, { ...plan, MAYFLY_DATA: data })
-  const load = startLoad({ client: proxiedClient('192.0.2.1', mayfly), key })
-  const target = { pids: () => [mayfly.pid], dataFolder: data, wal: /-wal$/ }
+  const client = proxiedClient('192.0.2.1', mayfly)
+  const load = await startLoad({ client, url: mayfly.url, key, account })
+  const target = { pids: () => [mayfly.pid], files: () => sqliteFiles(data) }
   const heapsBySample = new Map<Sample, Map<string, Heap>>()
   const rowOf = (sample: Sample) => cellsOf(sample, heapsBySample.get(sample) ?? new Map())
   const samples = await soak(target, load, {
@@ -70,16 +76,23 @@ async function main(): Promise<void> {
       progress(rowOf(sample).join('  '))
     },
   })
-  await load.stop()
+  const faults = await load.stop()
+  load.close()
   await mayfly.stop()
+  await account.close()
   reportTable(COLUMNS, samples.map(rowOf))
   reportHeaps(readHeaps(heaps))
-  for (const [name, grown] of Object.entries(growthOf(samples)))
-    reportGoal(
-      `${name}, end of the trend of its start after ${WARM_MINUTES} minutes: at most ${MAX_GROWTH}`,
-      grown,
-      grown <= MAX_GROWTH,
-    )
+  for (const level of levelsOf(samples)) {
+    const { name, second, last, limit } = level
+    const goal = `${name} in the last quarter, ${figure(second)} in the second: at most ${figure(limit)}`
+    reportGoal(goal, last, isLevel(level))
+  }
+  for (const [what, counts] of [
+    ['failed', sumCounts(samples.map(({ failed }) => failed))],
+    ['repeated', sumCounts(samples.map(({ retries }) => retries))],
+  ] as const)
+    for (const [name, count] of Object.entries(counts)) say(`- ${what}: ${count} × ${name}`)
+  say(...faults.map((fault) => `- fault: ${fault}`))
 }
 
 function readHeaps(folder: string): Map<string, Heap> {
@@ -101,7 +114,7 @@ const COLUMNS = [
 ]
 
 function cellsOf(sample: Sample, heaps: ReadonlyMap<string, Heap>): string[] {
-  const { minute, pssMb, descriptors, dataMb, walMb, pollsMs, acceptedMs, mails, failed } = sample
+  const { minute, pssMb, descriptors, files, ms, done, failed } = sample
   const all = memoryMb(sample)
   const main = pssMb.get('main') ?? 0
   return [
@@ -109,11 +122,11 @@ function cellsOf(sample: Sample, heaps: ReadonlyMap<string, Heap>): string[] {
     mb(sum(heaps.values().map(({ used }) => used))),
     mb(sum(heaps.values().map(({ total }) => total))),
     String(descriptors),
-    ...[dataMb, walMb].map(figure),
-    ...p50AndP99(pollsMs),
-    ...p50AndP99(acceptedMs),
-    String(mails),
-    String(failed),
+    ...[files.data, files.wal].map(figure),
+    ...p50AndP99(ms.poll),
+    ...p50AndP99(ms['250']),
+    String(done['mails'] ?? 0),
+    String(sum(Object.values(failed))),
   ]
 }
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { Agent, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { createTransport } from 'nodemailer'
 import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
 import { proxiedClient } from './proxied-client.ts'
+import { openReceiver } from './webhook-receiver.ts'
 
 // Single operations of senders and clients, to be repeated for their cost or mixed. Each comes from another address, so that
 // rate limits are counted as for strangers.
@@ -204,18 +204,6 @@ function openArrivals() {
       }
     },
   }
-}
-
-async function openReceiver(arrived: (content: string) => void) {
-  const server = createServer(async (request, response) => {
-    const body = await text(request)
-    response.end()
-    arrived(body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/`, close: () => void server.close() }
 }
 
 async function sendByTls(node: Mayfly | undefined, to: string): Promise<void> {

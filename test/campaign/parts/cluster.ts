@@ -1,7 +1,7 @@
 import { runClusterBatch, runClusterControl } from '../../kit/nodes/cluster-batch.ts'
 import { networkProblem } from '../../kit/nodes/network.ts'
 import {
-  buildRelease,
+  buildCommit,
   canRunBesideLastRelease,
   firstWithSchema,
   lastRelease,
@@ -28,14 +28,8 @@ export const cluster: Part = {
   },
 }
 
-let built: string | undefined
-
 /** The root of the last release, or of an older state of this version where the changelog forbids that. */
 function olderVersion(): string | undefined {
   const commit = canRunBesideLastRelease() ? lastRelease()?.commit : firstWithSchema()
-  if (built !== undefined || commit === undefined) return built
-  const { root, remove } = buildRelease(commit)
-  process.once('exit', remove)
-  built = root
-  return root
+  return commit === undefined ? undefined : buildCommit(commit)
 }

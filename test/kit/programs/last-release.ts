@@ -20,13 +20,19 @@ export function lastRelease(): { version: string; commit: string } | undefined {
   }
 }
 
-/** Builds it in a temporary folder, with the packages of this clone. */
-export function buildRelease(commit: string): { root: string; remove(): void } {
+const built = new Map<string, string>()
+
+/** The root folder of a build of this commit, with the packages of this clone. It is removed when the process ends. */
+export function buildCommit(commit: string): string {
+  const before = built.get(commit)
+  if (before !== undefined) return before
   const { path: root, remove } = tempFolder()
+  process.once('exit', remove)
   execFileSync('tar', ['-x', '-C', root], { input: git('archive', commit) })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   execFileSync(process.execPath, ['build/all.ts'], { cwd: root, stdio: 'pipe' })
-  return { root, remove }
+  built.set(commit, root)
+  return root
 }
 
 /** The oldest commit of this version that knows its schema; undefined in a copy without the history. */
