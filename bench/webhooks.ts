@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectSmtp, type SmtpClient } from '../test/kit/smtp/smtp-client.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
@@ -23,6 +19,7 @@ import {
   say,
   spread,
 } from './tools/report.ts'
+import { openReceiver } from './tools/webhook-receiver.ts'
 
 // Delay from the 250 of a mail until the receiver of a webhook has it, CPU, and what intake loses, beside a service without
 // webhooks.
@@ -58,7 +55,7 @@ async function main(): Promise<void> {
     '- 200 webhooks: of 20 keys, each for one address, so each mail matches one; 20 webhooks: of two keys, each for the whole pool',
   )
   const folder = benchFolder()
-  const receiver = await openReceiver()
+  const receiver = await openRuns()
   const start = async (name: string, webhooks: number, to?: (at: number) => string) => {
     const data = folder.inside(name)
     const settings = {
@@ -200,27 +197,21 @@ interface Delivery {
   at: number
 }
 
-type Receiver = Awaited<ReturnType<typeof openReceiver>>
+type Receiver = Awaited<ReturnType<typeof openRuns>>
 
-async function openReceiver() {
+async function openRuns() {
   const runs = new Map<string, Delivery[]>()
-  const server = createServer(async (request, response) => {
-    const body = await text(request)
-    response.end()
-    const { subject } = (JSON.parse(body) as { data: { subject: string } }).data
+  const receiver = await openReceiver((subject) => {
     runs.get(subject.split(' ')[0] ?? '')?.push({ subject, at: performance.now() })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    ...receiver,
     follow(run: string): Delivery[] {
       const seen: Delivery[] = []
       runs.set(run, seen)
       return seen
     },
     unfollow: (run: string) => void runs.delete(run),
-    close: () => void server.close(),
   }
 }
 
