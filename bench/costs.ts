@@ -117,6 +117,8 @@ async function measureCosts(metered: Metered, { run, watch }: Operations) {
     await pause(IDLE_SECONDS * 1_000)
     return (performance.now() - start) / 1_000
   }
+  // Until what the preparations have left is over, such as idle collections and vacuums.
+  await waiting()
   const withoutStreams = await costPer(metered, waiting)
   const streams = await watch()
   const idle = await costPer(metered, waiting)

@@ -11,11 +11,13 @@ const MAX_ERROR = 0.2
 
 type Operation = keyof Operations['run']
 
-/** Of 100 operations at full load. None that waits for anything but its own response or event, so that the cores are full. */
+/** Of 100 operations at full load. */
 export const FULL_MIX: Partial<Record<Operation, number>> = {
-  'mail of 4 KB': 20,
+  'mail of 4 KB': 16,
   'mail of 50 KB': 2,
   'mail to a stream': 4,
+  'mail to a wait': 2,
+  'mail to a webhook': 2,
   'poll, 304': 52,
   'poll, list': 12,
   session: 5,
@@ -36,11 +38,17 @@ export async function checkModel(
 ): Promise<Check> {
   const nodes = metered.nodes.length
   progress(`${nodes} nodes at full load`)
-  const turns = Object.entries(FULL_MIX).flatMap(([name, count]) =>
-    Array.from({ length: count }, () => run[name as Operation]),
-  )
+  const turns = Object.entries(FULL_MIX).flatMap(([name, count]) => {
+    // Each has numbers of its own, so that it goes to one node, mailbox and webhook after the other.
+    let last = 0
+    const operation = () => {
+      last += 1
+      return run[name as Operation](last)
+    }
+    return Array.from({ length: count }, () => operation)
+  })
   // 37 and 100 have no common divisor: the operations alternate.
-  const operation = (at: number) => turns[(at * 37) % turns.length]?.(at) ?? Promise.resolve()
+  const operation = async (at: number) => turns[(at * 37) % turns.length]?.()
   const runFor = async (seconds: number) => {
     const start = performance.now()
     let done = 0
