@@ -25,7 +25,7 @@ const multipart = `${Object.entries(FIELDS)
 export const target: FuzzTarget = {
   seeds: bytesOf([
     `application/json\n${JSON.stringify(FIELDS)}`,
-    'application/json\n{"id":[1,{"a":null}],"to":-0,"use_gmail":true,"x":"\\ud800\\u0000"}',
+    'application/json\n{"id":[1,{"a":null}],"to":-0,"token":"x","wait":-0,"use_gmail":true,"x":"\\ud800\\u0000"}',
     `${FORM}\n${new URLSearchParams(FIELDS)}`,
     `${FORM}\nid=1&id=2&id[]=3&id[a]=4&%zz=%&a+b=%00%ff&__proto__=x`,
     `multipart/form-data; boundary=b\n${multipart}`,

@@ -15,6 +15,7 @@ const MANY_MARKS = /\p{M}{13}/u
 export const target: FuzzTarget = {
   seeds: bytesOf([
     ...texts.map((text) => `shop.test\nyour code\nhello\n${text}`),
+    'shop.test\nhello\nhello\nhello',
     'ann@SHOP.test\nStraße\nİstanbul\nIM STRASSE K ﬁ',
     '[127.0.0.1]\n\u0301\n👩‍👧\nq\u0307\u0323 q\u0323\u0307',
   ]),

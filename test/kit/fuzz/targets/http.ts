@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { parseMail } from '../../../../src/mime/parse.ts'
 import { checkMail, createSession } from '../../http/api-client.ts'
@@ -25,6 +24,9 @@ let secrets: Record<string, string> = {}
 
 /** Pipelined requests cost as much as others, so there are only a few. */
 const MAX_REQUESTS = 5
+/** Until the first response, if there is one, and until the next one. */
+const INCOMPLETE_MS = 300
+const NEXT_MS = 20
 
 /** Requests to the HTTP server, as bytes. */
 export const target: FuzzTarget = {
@@ -59,22 +61,25 @@ export const target: FuzzTarget = {
   },
   async run(input) {
     const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true })
+    // Not after its input: what a client that has closed its side asks for is not answered.
+    const close = () => socket.destroy()
+    let timer = setTimeout(close, INCOMPLETE_MS)
     let response = ''
     socket.setEncoding('latin1').on('data', (text) => {
       response += text
+      clearTimeout(timer)
+      timer = setTimeout(close, NEXT_MS)
     })
     socket.on('error', () => {})
     const text = input
       .toString('latin1')
       .split(' HTTP/', MAX_REQUESTS + 1)
       .join(' HTTP/')
-    socket.end(
+    socket.write(
       text.replace(/\$(token|id|key)/g, (_, name) => secrets[name] ?? ''),
       'latin1',
     )
-    // A stream, or a request that is not complete.
-    const timer = setTimeout(() => socket.destroy(), 300)
-    await once(socket, 'close')
+    await new Promise((resolve) => socket.once('close', resolve))
     clearTimeout(timer)
     const statuses = [...response.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status)
     check(response === '' || statuses.length > 0, `not HTTP: ${response.slice(0, 80)}`)

@@ -44,15 +44,11 @@ export const target: FuzzTarget = {
     const offsets = Array.from({ length: 1 + random(20) }, () => random(input.length + 1))
     const parts = transcript(splitAt(input, offsets), limits)
     check(isDeepStrictEqual(parts, whole), `split at ${offsets}, it is another dialogue`)
-    const text = input.toString('latin1')
+    const unstuffed = input.toString('latin1').replace(/\r\n\.\./g, '\r\n.')
     for (const { raw } of whole.mails) {
       const mail = Buffer.from(raw).toString('latin1')
       check(raw.length <= 2_000, 'a mail that is too large')
-      const stuffed = `${mail.replace(/(^|\r\n)\./g, '$1..')}.\r\n`
-      check(
-        text.includes(stuffed) || /(?:^|\r\n)\.(?!\.|\r\n)/.test(text),
-        'not the bytes that were sent',
-      )
+      check(unstuffed.includes(`\r\n${mail}.\r\n`), 'not the bytes that were sent')
     }
     for (const { raw } of transcript([input], { ...limits, refuseBareNewlines: true }).mails) {
       check(!/\r(?!\n)|(?<!\r)\n/.test(Buffer.from(raw).toString('latin1')), 'a bare line break')
