@@ -11,10 +11,7 @@ const OPTIMIZED_AFTER_MS = 2_000
 const IDLE_CHECKS = 30
 const WORTH_BYTES = 4 * 1024 * 1024
 
-/**
- * Whether a thread should collect garbage that was idle at this many checks in a row, has worked for so long since the last
- * collection, and kept so much at that.
- */
+/** Whether to collect garbage: after so many idle checks in a row, and so much work since the last collection, which kept `keptBytes`. */
 export function shouldCollect({ idleChecks, workedMs, keptBytes, usedBytes }: Measured): boolean {
   const required = workedMs < OPTIMIZED_AFTER_MS ? 1 : IDLE_CHECKS
   return idleChecks >= required && usedBytes - keptBytes >= WORTH_BYTES
