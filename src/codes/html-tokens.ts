@@ -16,18 +16,20 @@ export type HtmlToken =
  */
 export function* htmlTokens(html: string): Generator<HtmlToken> {
   for (let at = 0; at < html.length; ) {
-    const tag = html.indexOf('<', at)
-    const end = tag < 0 ? html.length : tag
+    MARKUP.lastIndex = at
+    const markup = MARKUP.exec(html)
+    const end = markup?.index ?? html.length
     if (end > at) yield { kind: 'text', text: html.slice(at, end) }
-    if (tag < 0) return
-    const found = TAG_START.test(html.slice(tag + 1, tag + 3))
-      ? readTag(html, tag)
-      : readNonTag(html, tag)
+    if (!markup) return
+    const name = markup[1]?.toLowerCase()
+    const found = name === undefined ? readNonTag(html, end) : readTag(html, end, name)
     yield found.token
     at = found.end
   }
 }
 
+// The name of a tag, or the start of a comment or declaration. Any other `<` is text: a mail may consist of millions.
+const MARKUP = /<(?:(\/?[a-z][a-z0-9]*)|[!?/])/gi
 const SKIPPED: HtmlToken = { kind: 'text', text: '' }
 
 interface TokenEnd {
@@ -36,31 +38,24 @@ interface TokenEnd {
   end: number
 }
 
-function readTag(html: string, at: number): TokenEnd {
-  TAG_NAME.lastIndex = at + 1
-  const name = (TAG_NAME.exec(html)?.[0] ?? '').toLowerCase()
-  const end = tagEnd(html, at + 1 + name.length)
+function readTag(html: string, at: number, name: string): TokenEnd {
+  const start = at + 1 + name.length
+  const end = tagEnd(html, start)
   if (SKIPPED_ELEMENTS.has(name))
     return { token: SKIPPED, end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
-  const source = html.slice(at + 1 + name.length, Math.min(end, at + MAX_TAG))
+  const source = html.slice(start, Math.min(end, at + MAX_TAG))
   const attributes = (wanted: readonly string[]) => readAttributes(source, wanted)
   return { token: { kind: 'tag', name, source, attributes }, end }
 }
 
-/** A comment, a declaration, or literal `<`: a run of them is one token, because a mail may consist of millions. */
+/** A comment or a declaration. */
 function readNonTag(html: string, at: number): TokenEnd {
-  if (html.startsWith('<!--', at)) return { token: SKIPPED, end: indexAfter(html, '-->', at + 4) }
-  if ('!?/'.includes(html[at + 1] ?? ' '))
-    return { token: SKIPPED, end: indexAfter(html, '>', at + 1) }
-  LITERALS.lastIndex = at
-  const [text = '<'] = LITERALS.exec(html) ?? []
-  return { token: { kind: 'text', text }, end: at + text.length }
+  const end = html.startsWith('<!--', at)
+    ? indexAfter(html, '-->', at + 4)
+    : indexAfter(html, '>', at + 1)
+  return { token: SKIPPED, end }
 }
 
-// The last of a run may start a tag.
-const LITERALS = /<+(?=<)|</y
-const TAG_START = /^\/?[a-z]/i
-const TAG_NAME = /\/?[a-z][a-z0-9]*/iy
 const VALUE_OR_END = />|=\s*["']/g
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
 const MAX_TAG = 16_384
@@ -74,6 +69,7 @@ function indexAfter(html: string, text: string, from: number): number {
 
 /** Offset after the tag; a bracket in a quoted value does not end it. */
 function tagEnd(html: string, from: number): number {
+  if (html[from] === '>') return from + 1
   for (let at = from; at < html.length; ) {
     VALUE_OR_END.lastIndex = at
     const found = VALUE_OR_END.exec(html)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isSlowerThan } from '../../test/kit/mail/growth.ts'
+import { visibleTextOfHtml } from '../codes/visible-text.ts'
 import { htmlConverter } from './html-text.ts'
 import { parseMail } from './parse.ts'
 
@@ -20,6 +21,48 @@ describe('text of HTML', () => {
     ],
     ['several bodies', '<body>a</body>'.repeat(12), 'a'.repeat(12)],
     ['end tags without a start tag', 'a</blockquote></p>b', 'ab'],
+    ['a bracket before a tag', '1 <<b>b</b> <<!---->/p>', '1 <b </p>'],
+    [
+      'references that end at a tag',
+      '&#8364<b>5</b>, &l<b>t;</b>, &<i></i>amp;',
+      '€5, &lt;, &amp;',
+    ],
+    ['references in lists', '<ul>Q&<!-- -->A<li>R&<b>D</b></ul>', '   Q&A\n * R&D'],
+    ['long references', `&#${'0'.repeat(60)}6<b>5</b>`, '\u{6}5'],
+    [
+      'what cells close',
+      '<table><tr><td><a href=x:1>a</td><td><div>b</td><td>c</table>',
+      'a [x:1]\nb\nc',
+    ],
+    ['a quotation in a cell', '<table><tr><td><blockquote>q</td><td>reply</table>', '> q\n\nreply'],
+    [
+      'rows without end',
+      `<table>${'<tr><td><div>x</td></tr>'.repeat(300)}</table>after`,
+      `${'x\n'.repeat(300)}\nafter`,
+    ],
+    ['an implied end tag', '<p><b>a<ul><li>b</ul></b></p><p>c</p>', 'a\n * b\n\nc'],
+    [
+      'lists in lists without end tags',
+      '<ul><li>a<ul><li><b>b<li><b>c</ul><li>d</ul>',
+      ' * a\n   * bc\n * d',
+    ],
+    [
+      'a block in an inline element in a paragraph',
+      '<p>a<b><div>b</div>c</b></p>d',
+      'a\nb\nc\n\nd',
+    ],
+    [
+      'end tags of inline elements after an implied end',
+      '<font><blockquote><p><font>a<div>b</div></font>c</p></blockquote></font>d',
+      '> a\n> b\n> c\n\nd',
+    ],
+    ['text in a list that is in no item', '<ul><font>a <b>b</b><br>c</font></ul>', 'a b\nc'],
+    [
+      'void elements',
+      '<ul><li>a<basefont><li>b</ul><p>a<track><div>b</div>c',
+      ' * a\n * b\n\na\n\nb\nc',
+    ],
+    ['elements that no specification knows', '<constructor><b>a', 'a'],
   ] as const) {
     test(`has ${name}`, () => {
       expect(textOf(html)).toBe(text)
@@ -126,6 +169,27 @@ test('no structure makes the conversion slow', { timeout: 180_000 }, async () =>
       const html = levels + filler.repeat(100_000 / filler.length)
       if (await isSlowerThan(20, plain, () => textOf(html))) slow.push(`${wrapper} ${filler}`)
     }
+  }
+  expect(slow).toEqual([])
+})
+
+test('markup without a layout costs little more than text of its size', async () => {
+  const read = (piece: string) => () => {
+    const html = piece.repeat(16_000 / piece.length)
+    for (let time = 0; time < 20; time += 1) {
+      textOf(html)
+      visibleTextOfHtml(html)
+    }
+  }
+  const slow: string[] = []
+  for (const [times, pieces] of [
+    // 4 to 6, and more than 12 if each tag is handed to the library.
+    [9, ['><', '<tr>', '<td>a</td>', '<b>', '<b>x</b>', '</b>', '<!>', '&<!>', '<<!>', '&<b>']],
+    // 7 to 12, and 19 to 26: of the shortest tag there are most.
+    [15, ['<a>']],
+  ] as const) {
+    for (const piece of pieces)
+      if (await isSlowerThan(times, read('hello wo'), read(piece))) slow.push(piece)
   }
   expect(slow).toEqual([])
 })

@@ -66,10 +66,19 @@ interface Budget {
 }
 
 const VOID_ELEMENTS = new Set(
-  'area base br col embed hr img input link meta param source wbr'.split(' '),
+  'area base basefont br col command embed frame hr img input isindex keygen link meta param source track wbr'.split(
+    ' ',
+  ),
+)
+/** The library takes a few µs for each other element, only to show what is in it. */
+const LAID_OUT = new Set(
+  'a article aside blockquote br div footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table ul'.split(
+    ' ',
+  ),
 )
 /** Omitted: the library then takes everything as the body; of several bodies it would drop some. */
 const DOCUMENT_TAGS = new Set(['html', '/html', 'head', '/head', 'body', '/body'])
+const LISTS = new Set(['ol', 'ul'])
 /** Laid out once per enclosing level. */
 const INDENTED_ELEMENTS = new Set(['blockquote', 'ol', 'ul'])
 /** A list with its own numbering, such as Roman, may indent as much as this many others. */
@@ -77,7 +86,7 @@ const NUMBERED_LEVELS = 4
 /** Longer numbers would widen every line, and the library supports Roman numbers below 4,000. */
 const LIST_START = /^[0-9]{1,3}$/
 /** Elements whose end tag is implied by the start of one of these, if no other element is open in them. */
-const ENDED_BY: Record<string, ReadonlySet<string>> = Object.fromEntries(
+const ENDED_BY = new Map(
   Object.entries({
     dd: 'dd dt',
     dt: 'dd dt',
@@ -96,7 +105,7 @@ const KEPT_ATTRIBUTES = ['href', 'start', 'type'] as const
  * the library parses malformed input: a comment or an attribute that looks like an end tag would deceive a count of tags.
  */
 function outlineOf(html: string, budget: Budget): { html: string; isWhole: boolean } {
-  const outline: Outline = { html: '', open: [], nested: 0, levels: [], budget }
+  const outline: Outline = { html: '', isUnfinished: false, open: [], nested: 0, budget }
   let isWhole = true
   for (const token of htmlTokens(html)) {
     isWhole = token.kind === 'text' ? addText(outline, token.text) : addTag(outline, token)
@@ -108,22 +117,39 @@ function outlineOf(html: string, budget: Budget): { html: string; isWhole: boole
 
 interface Outline {
   html: string
+  /** It ends with text that the next text could continue: as a character reference, or as a tag. */
+  isUnfinished: boolean
   /** Open elements, outermost first. */
-  open: string[]
-  /** Layout levels of the open elements: their sum, and the number for each of them. */
+  open: OpenElement[]
+  /** Layout levels of the open elements. */
   nested: number
-  levels: number[]
   budget: Budget
+}
+
+interface OpenElement {
+  name: string
+  levels: number
+  /** The name that the library gets, if any. */
+  written: string | undefined
+  /** The nearest one around it that is written. */
+  parent: OpenElement | undefined
 }
 
 /** False if the budget is exhausted. */
 function addText(outline: Outline, text: string): boolean {
+  if (text === '') return true
   const { nested, budget } = outline
   const within = nested === 0 ? text : cutAtBlank(text, budget.layout / nested)
   if (nested > 0) budget.layout -= nested * blanksIn(within)
-  outline.html += within.startsWith('<') ? within.replaceAll('<', '&lt;') : within
+  const isContinued = outline.isUnfinished && CONTINUES.test(within)
+  outline.html += isContinued ? `&#${within.charCodeAt(0)};${within.slice(1)}` : within
+  outline.isUnfinished = UNFINISHED.test(within)
   return within.length === text.length
 }
+
+// Where a tag between two texts is left out, they must not become a character reference or a tag.
+const UNFINISHED = /(?:&[^;&\s]*|<)$/
+const CONTINUES = /^[a-z0-9#;!?/]/i
 
 /** False if the budget is exhausted. */
 function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kind: 'tag' }>) {
@@ -133,32 +159,72 @@ function addTag(outline: Outline, { name, attributes }: Extract<HtmlToken, { kin
   budget.layout -= outline.nested * TAG_LAYOUT
   if (budget.tags < 0 || budget.layout < 0) return false
   if (name.startsWith('/')) {
-    const at = open.lastIndexOf(name.slice(1))
-    if (at >= 0) closeTo(outline, at)
+    closeLast(outline, name.slice(1))
     return true
   }
-  while (ENDED_BY[open.at(-1) ?? '']?.has(name)) closeTo(outline, open.length - 1)
+  while (ENDED_BY.get(open.at(-1)?.name ?? '')?.has(name)) closeTo(outline, open.length - 1)
   // As in a browser, a link ends where the next one starts.
-  const link = name === 'a' ? open.lastIndexOf('a') : -1
-  if (link >= 0) closeTo(outline, link)
+  if (name === 'a') closeLast(outline, 'a')
   if (open.length >= MAX_DEPTH) return false
-  const { start = '', ...kept } = attributes(KEPT_ATTRIBUTES)
-  const given = LIST_START.test(start) ? { ...kept, start } : kept
-  outline.html += `<${name}${attributesText(given)}>`
-  if (VOID_ELEMENTS.has(name)) return true
-  const isNumbered = name === 'ol' && Object.keys(given).length > 0
-  const levels = isNumbered ? NUMBERED_LEVELS : Number(INDENTED_ELEMENTS.has(name))
-  open.push(name)
-  outline.levels.push(levels)
-  outline.nested += levels
+  openElement(outline, name, attributes)
   return true
 }
 
+function openElement(
+  outline: Outline,
+  name: string,
+  attributes: (wanted: readonly string[]) => Record<string, string>,
+): void {
+  const { open } = outline
+  const kept = LAID_OUT.has(name) ? attributes(KEPT_ATTRIBUTES) : {}
+  // A link without a target is only its text.
+  const isWritten = name === 'a' ? kept['href'] !== undefined : LAID_OUT.has(name)
+  const levels = isWritten ? writeTag(outline, name, kept) : 0
+  if (VOID_ELEMENTS.has(name)) return
+  const parent = nearestWritten(open)
+  open.push({ name, levels, written: isWritten ? name : undefined, parent })
+  outline.nested += levels
+  // What is in a list, but in no item, is laid out together.
+  if (LISTS.has(parent?.name ?? '')) writeSpan(outline)
+}
+
+/** Layout levels of the element. */
+function writeTag(outline: Outline, name: string, attributes: Record<string, string>): number {
+  // Without an element between them, the library would end the parent here.
+  if (ENDED_BY.get(nearestWritten(outline.open)?.name ?? '')?.has(name)) writeSpan(outline)
+  const text = attributesText(attributes)
+  write(outline, `<${name}${text}>`)
+  const isNumbered = name === 'ol' && text !== ''
+  return isNumbered ? NUMBERED_LEVELS : Number(INDENTED_ELEMENTS.has(name))
+}
+
+/** Writes the last open element, if it is not. */
+function writeSpan(outline: Outline): void {
+  const last = outline.open.at(-1)
+  if (!last || last.written) return
+  last.written = 'span'
+  write(outline, '<span>')
+}
+
+function write(outline: Outline, tag: string): void {
+  outline.html += tag
+  outline.isUnfinished = false
+}
+
+function nearestWritten(open: readonly OpenElement[]): OpenElement | undefined {
+  const last = open.at(-1)
+  return last?.written ? last : last?.parent
+}
+
+function closeLast(outline: Outline, name: string): void {
+  const at = outline.open.findLastIndex((element) => element.name === name)
+  if (at >= 0) closeTo(outline, at)
+}
+
 function closeTo(outline: Outline, length: number): void {
-  while (outline.open.length > length) {
-    const name = outline.open.pop() ?? ''
-    outline.nested -= outline.levels.pop() ?? 0
-    outline.html += `</${name}>`
+  for (const { levels, written } of outline.open.splice(length).toReversed()) {
+    outline.nested -= levels
+    if (written) write(outline, `</${written}>`)
   }
 }
 
@@ -186,8 +252,9 @@ function cutAtBlank(text: string, maxBlanks: number): string {
   return text
 }
 
-function attributesText(attributes: Record<string, string>): string {
-  return Object.entries(attributes)
+function attributesText({ start = '', ...others }: Record<string, string>): string {
+  const given = LIST_START.test(start) ? { ...others, start } : others
+  return Object.entries(given)
     .map(
       ([name, value]) => ` ${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`,
     )
