@@ -153,8 +153,8 @@ export function readAddress(text: string): string {
 
 // RFC 5321 appendix C: `@one,@two:` before the address is ignored.
 const ROUTE = /^\s*@[^:"]*:/
-// Quadratic in a run of blanks, but the text is short.
-const BLANKS_INSIDE = /[ \t]*([.@])[ \t]*/g
+// Tried only at the start of a run of blanks: at each of them, it would be quadratic.
+const BLANKS_INSIDE = /(?:(?<![ \t])[ \t]+)?([.@])[ \t]*/g
 const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u

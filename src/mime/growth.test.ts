@@ -56,9 +56,9 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['header fields', (text) => readHead(scanned(Buffer.from(text)), '')],
   ['mailboxes', (text) => [...readMailboxes(text)]],
   // Longer input is rejected unread.
-  ['an address', readAddress, 600],
-  ['an address in brackets', (text) => [...readMailboxes(`<${text}>`)], 600],
-  ['a short date', (text) => readDate(`1 Jan 2026 ${text}`), 90],
+  ['an address', repeatedly(readAddress), 600],
+  ['an address in brackets', repeatedly((text) => [...readMailboxes(`<${text}>`)]), 600],
+  ['a short date', repeatedly((text) => readDate(`1 Jan 2026 ${text}`)), 90],
   ['encoded words', decodeEncodedWords],
   ['parameters', (text) => parseParameterized(`a/b; ${text}`)],
   ['a date', readDate],
@@ -74,6 +74,13 @@ const READERS: [string, (text: string) => unknown, longest?: number][] = [
   ['a whole mail', (text) => parseMail(Buffer.from(`To: ${text}\nX: ${text}\n\n${text}`))],
   ['a mail with text and HTML', (text) => parseMail(alternatives(text))],
 ]
+
+/** A single read of a short text is too fast to be measured. */
+function repeatedly(read: (text: string) => unknown): (text: string) => void {
+  return (text) => {
+    for (let time = 0; time < 500; time += 1) read(text)
+  }
+}
 
 /** The HTML says more, so that it is compared with the text and converted. */
 function alternatives(text: string): Buffer {
