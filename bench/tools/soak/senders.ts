@@ -49,6 +49,8 @@ function openSender(connect: () => Promise<SmtpClient>) {
   return {
     send(to: string, raw: string | Buffer) {
       const next = last.then(async () => {
+        // The service may have closed it while it was idle, for example when it stopped.
+        if (connection?.socket.destroyed) close()
         connection ??= await connect()
         const start = performance.now()
         const { code: status, text } = await connection.send({ to: [to], raw })
