@@ -145,14 +145,14 @@ export function killProcesses(roots: readonly number[]): void {
   for (const pid of roots.flatMap(withDescendants)) signal(pid, 'SIGKILL')
 }
 
-function withDescendants(pid: number): number[] {
+export function withDescendants(pid: number): number[] {
   const children = threadsOf(pid).flatMap((thread) =>
     readProc(`${pid}/task/${thread}/children`).split(' ').filter(Boolean).map(Number),
   )
   return [pid, ...children.flatMap(withDescendants)]
 }
 
-function isStopped(pid: number): boolean {
+export function isStopped(pid: number): boolean {
   return threadsOf(pid).every((thread) => {
     const stat = readProc(`${pid}/task/${thread}/stat`)
     // T: stopped; Z and X: exited. The name before it is in parentheses and may contain spaces.

@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { isStopped, withDescendants } from '../programs/power-cut.ts'
 import { program } from '../programs/programs.ts'
 import { freePort, makeCertificate, startServer } from '../programs/server-process.ts'
 import { waitUntil } from '../wait-until.ts'
@@ -85,8 +86,11 @@ export async function openPostgres(options: PostgresOptions = {}) {
     /** Stops it: SIGTERM waits for clients, SIGINT does not, SIGQUIT is an immediate shutdown without a checkpoint. */
     async stop(signal: NodeJS.Signals = 'SIGQUIT') {
       const exit = once(server, 'exit')
+      const processes = server.pid === undefined ? [] : withDescendants(server.pid)
       server.kill(signal)
       await exit
+      // After SIGKILL its backends run on for a moment, in which it cannot be started again.
+      await waitUntil(() => processes.every(isStopped))
     },
     async start() {
       server = await startPostgres(place)
