@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { childIsolation, launchCommand } from './isolation.ts'
@@ -75,6 +75,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
+  if (child.pid !== undefined) preferWhenOutOfMemory(child.pid)
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.on('error', () => resolve())
@@ -120,6 +121,15 @@ export function startChild<Job extends object, Result extends { kind: string }>(
       child.kill('SIGKILL')
       await held(gone)
     },
+  }
+}
+
+/** The kernel then kills the child rather than the service: a job is repeated, or one mail is not parsed. */
+function preferWhenOutOfMemory(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000')
+  } catch {
+    // Not on Linux, or it is gone already.
   }
 }
 

@@ -221,6 +221,17 @@ test.runIf(isRoot)('a stall of the machine is not counted as CPU time of a job',
   expect((await slow).kind).toBe('mail')
 })
 
+test.runIf(process.platform === 'linux')(
+  'is killed before the service if memory runs out',
+  async () => {
+    const pool = open()
+    const before = childrenOf(process.pid)
+    await parse(pool, LETTER, by('ann'))
+    const [pid = ''] = childrenOf(process.pid).filter((child) => !before.includes(child))
+    expect(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim()).toBe('1000')
+  },
+)
+
 function childrenOf(pid: number): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')
 }
