@@ -100,9 +100,10 @@ function stopWithLauncher() {
   process.channel?.unref()
 }
 
-/** They take effect only when a program starts, so this process becomes the same program again. A channel would be lost. */
+/** They take effect only when a program starts, so this process executes itself again. A channel would be lost. */
 function setMemoryFlags() {
-  const isSet = FLAGS.every((flag) => process.execArgv.includes(flag))
+  const { MALLOC_ARENA_MAX } = process.env
+  const isSet = MALLOC_ARENA_MAX && FLAGS.every((flag) => process.execArgv.includes(flag))
   if (isSet || process.channel || process.platform === 'win32' || !process.execve) return
   const [, ...args] = process.argv
   process.execve(

@@ -181,7 +181,7 @@ function httpConfig({ setting }: SettingReader, memory: Pick<MemoryLimits, 'thre
     threads: setting(
       // Each has its own caches, and with PostgreSQL its own connections.
       'MAYFLY_HTTP_THREADS',
-      threads(Math.min(4, memory.threads)),
+      threads(memory.threads),
       'auto',
       'number of HTTP threads; auto: one less than cores, from 1 to 4, and 1 if MAYFLY_MEMORY is less than 768MB',
     ),

@@ -24,8 +24,9 @@ type Measured = Record<'idleChecks' | 'workedMs' | 'keptBytes' | 'usedBytes', nu
  * what a start or a burst left behind for as long as it is idle.
  */
 export function releaseMemoryWhenIdle(): void {
-  let [keptBytes, idleChecks, workedBefore] = [0, 0, 0]
+  let [keptBytes, idleChecks] = [0, 0]
   let last = performance.eventLoopUtilization()
+  let workedBefore = last.active
   const check = () => {
     const { utilization } = performance.eventLoopUtilization(last)
     last = performance.eventLoopUtilization()

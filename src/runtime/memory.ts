@@ -19,6 +19,8 @@ export function memoryLimits(bytes: number) {
   const share = Math.min(1, bytes / ENOUGH_BYTES)
   const isSmall = bytes < SMALL_BYTES
   return {
+    /** Of old objects in each thread but the main one: V8 lets them grow the further, the higher it is. */
+    threadMb: Math.min(1_536, Math.max(256, Math.floor(bytes / 4 / MB))),
     /** Most threads of a kind, unless their number is set. */
     threads: isSmall ? 1 : 4,
     /** Of mail on its way from a sender to the store: at least one of the largest size, in a buffer that doubles as it grows. */

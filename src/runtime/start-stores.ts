@@ -54,7 +54,11 @@ export async function startStores(config: Config, { versions, now, log, died, cl
   const mailWriter =
     folder === undefined
       ? undefined
-      : await startMailWriter(servers + 1, { folder, ...options }, died)
+      : await startMailWriter(
+          servers + 1,
+          { folder, ...options },
+          { died, maxOldMb: config.memory.threadMb },
+        )
   if (mailWriter) closers.push(mailWriter.thread.close)
   const takeMailPort = mailWriter ? portTaker(mailWriter.ports) : NO_PORT
   const store = await openMailStore(config, { versions, ledgerKey, port: takeMailPort() })

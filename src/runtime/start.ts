@@ -153,7 +153,8 @@ async function startParts(
   const smtpPort = await open('smtp')
   for (const name of neededThreads(config)) {
     const setup = { config, shared, mailPort: takePorts.mail(), ledgerKey, name }
-    serverThreads.push(await startThread('./job.ts', setup, { name, died }))
+    const maxOldMb = config.memory.threadMb
+    serverThreads.push(await startThread('./job.ts', setup, { name, died, maxOldMb }))
   }
   const httpPort = await open('http', smtpPort)
   serving.resolve()
@@ -261,6 +262,7 @@ function startServerThread(
     shopPort: kind === 'http' ? takePorts.shop() : undefined,
   }
   const setup: ServerThreadSetup = { config, shared, ledgerKey, listen, name, ...ports }
-  const young = kind === 'smtp' ? { maxYoungMb: config.memory.smtpYoungMb } : {}
-  return startThread(`./${kind}.ts`, setup, { name, died, ...young })
+  const { threadMb: maxOldMb, smtpYoungMb } = config.memory
+  const young = kind === 'smtp' ? { maxYoungMb: smtpYoungMb } : {}
+  return startThread(`./${kind}.ts`, setup, { name, died, maxOldMb, ...young })
 }

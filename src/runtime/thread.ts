@@ -26,12 +26,14 @@ const MB = 2 ** 20
  * times of what is in use before it collects garbage. The growth follows from the limit: here less than twice.
  */
 const MAX_YOUNG_MB = 12
-const MAX_OLD_MB = Math.min(1_536, Math.floor(getHeapStatistics().heap_size_limit / MB))
+const MAX_OLD_MB = Math.floor(getHeapStatistics().heap_size_limit / MB)
 
 interface ThreadOptions {
   name: string
   /** Called if it exits unexpectedly. */
   died(fault: Error): void
+  /** For old objects. */
+  maxOldMb?: number
   /** For young objects. */
   maxYoungMb?: number
 }
@@ -40,14 +42,18 @@ interface ThreadOptions {
 export async function startThread(
   file: string,
   setup: object,
-  { name, died, maxYoungMb = MAX_YOUNG_MB }: ThreadOptions,
+  { name, died, maxOldMb = MAX_OLD_MB, maxYoungMb = MAX_YOUNG_MB }: ThreadOptions,
 ): Promise<StartedThread> {
-  // The value that bin/mayfly.js sets is for the main thread; with it, V8 would ignore the limit below.
-  setFlagsFromString('--max-semi-space-size=0')
+  // The value that bin/mayfly.js sets is for the main thread; with it, V8 would ignore the limit below. That of an operator stays.
+  if (!process.env['NODE_OPTIONS']?.includes('--max-semi-space-size'))
+    setFlagsFromString('--max-semi-space-size=0')
   const worker = new Worker(new URL(file, import.meta.url), {
     name,
     workerData: setup,
-    resourceLimits: { maxYoungGenerationSizeMb: maxYoungMb, maxOldGenerationSizeMb: MAX_OLD_MB },
+    resourceLimits: {
+      maxYoungGenerationSizeMb: maxYoungMb,
+      maxOldGenerationSizeMb: Math.min(maxOldMb, MAX_OLD_MB),
+    },
     transferList: portsIn(setup),
   })
   const gone = Promise.withResolvers<void>()
@@ -96,12 +102,15 @@ function portsIn(setup: object): MessagePort[] {
 export async function startMailWriter(
   callers: number,
   setup: MailWriterSetup,
-  died: (fault: Error) => void,
+  options: Omit<ThreadOptions, 'name'>,
 ) {
   openMigrated(setup.folder, 'mail').close()
   const { served, ports } = openPorts(callers)
-  const options = { name: 'mail-writer', died }
-  const thread = await startThread('./mail-writer.ts', { ...setup, ports: served }, options)
+  const thread = await startThread(
+    './mail-writer.ts',
+    { ...setup, ports: served },
+    { ...options, name: 'mail-writer' },
+  )
   return { thread, ports }
 }
 

@@ -74,8 +74,10 @@ function migratedMail(folder: string): Buffer {
 /** The same in a thread of its own. */
 export async function startTestWriter(callers: number, setup: MailWriterSetup) {
   makeMailDatabase(setup.folder)
-  const { thread, ports } = await startMailWriter(callers, setup, (fault) => {
-    throw fault
+  const { thread, ports } = await startMailWriter(callers, setup, {
+    died(fault) {
+      throw fault
+    },
   })
   return { calls: ports.map(openCaller), close: thread.close }
 }
