@@ -70,7 +70,7 @@ async function compareWithConstant(mayfly: Mayfly, folder: string): Promise<void
   const columns = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of constant']
   reportTable(['case', 'server', ...columns], rows)
   for (const [name, ratio] of ratios) {
-    const least = name === READ_MAIL ? 0.5 : 0.8
+    const least = name === READ_MAIL ? 0.5 : 0.75
     reportGoal(`${name}: at least ${least} of the constant route`, ratio, ratio >= least)
   }
   await constant.stop()

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ROOT, SOURCE } from '../test/kit/app/service-process.ts'
 import { openDnsServer } from '../test/kit/dns/dns-server.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
+import { sendLargeMail } from './tools/large-mail.ts'
 import { mailText } from './tools/mail-text.ts'
 import { openMemoryGroup } from './tools/memory-group.ts'
 import { against, quick } from './tools/options.ts'
@@ -53,7 +54,7 @@ interface Contestant {
   under?: string[]
 }
 
-async function measure({ root, under = [] }: Contestant): Promise<Measured> {
+async function start({ root, under = [] }: Contestant) {
   const dns = await openDnsServer({})
   const env = {
     ...TRUST_LOOPBACK,
@@ -67,6 +68,15 @@ async function measure({ root, under = [] }: Contestant): Promise<Measured> {
     under,
     command: [node, SOURCE, 'serve'],
   })
+  const stop = async () => {
+    await mayfly.stop()
+    await dns.close()
+  }
+  return { mayfly, stop }
+}
+
+async function measure(contestant: Contestant): Promise<Measured> {
+  const { mayfly, stop } = await start(contestant)
   await pause(IDLE_SECONDS * 1000)
   const idle = memoryByProcess(mayfly.pid)
   let highest = idle
@@ -78,8 +88,7 @@ async function measure({ root, under = [] }: Contestant): Promise<Measured> {
   await pause(REST_SECONDS * 1000)
   clearInterval(sampling)
   const after = memoryByProcess(mayfly.pid)
-  await mayfly.stop()
-  await dns.close()
+  await stop()
   return { idle, highest, 'after the rest': after }
 }
 
@@ -163,11 +172,20 @@ async function main(): Promise<void> {
     reportGoal(`at most ${most} MB ${moment}`, mb, mb <= most)
   }
   if (!group) return say('', 'No control group with a limit could be made: that needs root.')
-  const kills = group.kills()
-  reportGoal(`nothing killed in a control group of ${LIMIT_MB} MB`, kills, kills === 0)
+  const reportKills = (load: string) => {
+    const kills = group.kills()
+    reportGoal(`nothing killed in a control group of ${LIMIT_MB} MB, ${load}`, kills, kills === 0)
+    const peak = Math.round(group.peakMb())
+    say(`- The kernel counted at most ${peak} MB there so far, with its cache of files.`)
+  }
+  reportKills('with the load above')
+  const { mayfly, stop } = await start({ name: 'large', root: ROOT, under: group.under })
+  const counts = await sendLargeMail(mayfly)
+  await stop()
   say(
-    `- The kernel counted at most ${Math.round(group.peakMb())} MB there, with its cache of files.`,
+    `- With large mail there: ${[...counts].map(([what, count]) => `${what}: ${count}`).join(', ')}.`,
   )
+  reportKills('with large mail')
 }
 
 await main()

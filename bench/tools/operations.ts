@@ -5,7 +5,7 @@ import { createTransport } from 'nodemailer'
 import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
 import { mailText } from './mail-text.ts'
-import { proxiedClient } from './proxied-client.ts'
+import { type ProxiedClient, proxiedClient } from './proxied-client.ts'
 import { openReceiver } from './webhook-receiver.ts'
 
 // Single operations of senders and clients, to be repeated for their cost or mixed. Each comes from another address, so that
@@ -39,7 +39,7 @@ export async function openOperations({ nodes, keys, mailboxes, streams }: Operat
   const clientOf = (at: number) => {
     const node = nodes[at % nodes.length]
     if (!node) throw new Error('there is no node')
-    return proxiedClient(`10.1.${Math.floor((at % CLIENTS) / 250)}.${at % 250}`, node)
+    return proxiedClient(addressOf(at), node)
   }
   const fetchOk = async (at: number, path: string, options: object) => {
     const response = await clientOf(at).send(path, { agent, ...options })
@@ -112,7 +112,7 @@ export async function openOperations({ nodes, keys, mailboxes, streams }: Operat
     run: {
       'mail of 4 KB': (at) => send(at, boxOf(busy, at).email, 'small'),
       'mail of 50 KB': (at) => send(at, boxOf(busy, at).email, 'large'),
-      'mail of 4 KB, STARTTLS': (at) => sendByTls(nodes[at % nodes.length], boxOf(busy, at).email),
+      'mail of 4 KB, STARTTLS': (at) => sendByTls(clientOf(at), boxOf(busy, at).email),
       'mail to a stream': (at) => sendAndAwait(at, boxOf(watched, at).email),
       'mail to a wait': async (at) => {
         const box = boxOf(awaited, at)
@@ -163,6 +163,8 @@ const SETUP_CONCURRENCY = 20
 const WEBHOOKS_PER_KEY = 10
 const hookAddress = (at: number) => `hook${at}@pool.test`
 
+const addressOf = (at: number) => `10.1.${Math.floor((at % CLIENTS) / 250)}.${at % 250}`
+
 function boxOf(boxes: readonly Box[], at: number): Box {
   const box = boxes[at % boxes.length]
   if (!box) throw new Error('there are no mailboxes')
@@ -206,10 +208,10 @@ function openArrivals() {
   }
 }
 
-async function sendByTls(node: Mayfly | undefined, to: string): Promise<void> {
-  const connection = connect(node?.smtpPort ?? 0, '127.0.0.1')
+async function sendByTls({ ip, smtpPort }: ProxiedClient, to: string): Promise<void> {
+  const connection = connect(smtpPort, '127.0.0.1')
   await once(connection, 'connect')
-  connection.write('PROXY TCP4 10.2.0.1 127.0.0.1 4000 25\r\n')
+  connection.write(`PROXY TCP4 ${ip} 127.0.0.1 4000 25\r\n`)
   const transport = createTransport({
     connection,
     host: '127.0.0.1',

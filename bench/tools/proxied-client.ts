@@ -60,6 +60,7 @@ export function proxiedClient(ip: string, { httpPort, smtpPort }: Ports) {
 
   return {
     ip,
+    smtpPort,
     open,
     send,
     async session(): Promise<{ email: string; token: string }> {
