@@ -6,12 +6,13 @@ import { deliveryFaults, orderFaults, quotaFaults } from './kit/crash/key-actors
 import { listFaults } from './kit/crash/mail-actor.ts'
 import { logFaults } from './kit/crash/rounds.ts'
 import { expiryFault, extensionFault, sweepFaults } from './kit/crash/session-actor.ts'
-import { compareMailbox } from './kit/store/ledger.ts'
+import { compareMailbox, strayMails } from './kit/store/ledger.ts'
 
 // The checks of `npm run campaign` find violations that are planted here.
 
 const line = { uuid: 'a', sha256: '1', token: 't' }
-const mails = (...hashes: string[]) => new Map([['a', hashes]])
+const mails = (...hashes: (string | undefined)[]) => new Map([['a', hashes]])
+const sentTo = (...tokens: string[]) => new Map([['a', tokens.map((token) => ({ token }))]])
 const nothing = { expected: [], deleted: [] }
 const delivery = { acknowledged: [1, 3], delivered: [1, 2, 3], used: 3 }
 const backup = { keys: ['k1', 'k2'], failure: undefined, isInterrupted: false }
@@ -21,7 +22,12 @@ test.for<[string, string[], RegExp | undefined]>([
   ['mail that is there', compareMailbox([line], mails('1')), undefined],
   ['lost mail', compareMailbox([line], new Map()), /missing/],
   ['changed mail', compareMailbox([line], mails('2')), /changed/],
-  ['doubled mail', compareMailbox([line], mails('1', '1')), /twice/],
+  ['listed mail', compareMailbox([line], mails(undefined)), undefined],
+  ['doubled mail', strayMails('t', sentTo('t'), mails('1', '1')), /twice/],
+  ['doubled mail without a 250', strayMails('t', new Map(), mails('1', '1')), /twice/],
+  ['mail without a 250', strayMails('t', new Map(), mails('1')), undefined],
+  ['mail of several', strayMails('t', sentTo('u', 't'), mails('1')), undefined],
+  ['mail of others', strayMails('t', sentTo('u', 'v'), mails('1')), /not sent to/],
   ['deleted mail', compareMailbox([{ ...line, deletion: 'done' }], new Map()), undefined],
   [
     'deleted mail that is back',

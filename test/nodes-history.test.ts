@@ -206,6 +206,17 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
   [
     'two holders',
     'sweep',
+    // In turns, each for one delivery.
+    [
+      at(2_000, lease('five')),
+      at(2_500, lease('six'), { node: 'node3' }),
+      at(3_000, lease('seven')),
+      at(3_500, lease('eight'), { node: 'node3' }),
+    ],
+  ],
+  [
+    'two holders',
+    'sweep',
     [
       at(1_000, lease('five')),
       at(1_005, lease('six'), { node: 'node2', start: 20_000 }),

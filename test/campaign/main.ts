@@ -21,6 +21,7 @@ import { duration, format, renderTables, withTables } from './tables.ts'
 // the results are saved, and a later call goes on from there; the tables of docs/reliability.md are written from them.
 // `--quick` checks within ten minutes that every part works; it saves nothing.
 
+const MAX_FAILURES = 3
 const RESULTS = 'test/campaign/results.json'
 const DOCUMENT = 'docs/reliability.md'
 
@@ -44,11 +45,11 @@ if (unknown.length > 0) {
   process.exitCode = 1
 } else {
   const selected = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
+  // The state that runs: a later commit is not tested by it.
+  const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
+  const findings: string[] = []
   let results = readSaved({})
-  for (const part of selected) results = await runPart(part, results)
-  const findings = selected.flatMap(({ name }) =>
-    (results[name] ?? []).flatMap((run) => run.findings.map((finding) => `${name}: ${finding}`)),
-  )
+  for (const part of selected) results = await runPart(part, results, { commit, findings })
   process.stdout.write(`\n${renderTables(selected, results)}\n`)
   process.stdout.write(`${findings.length} findings\n${findings.join('\n')}\n`)
   if (findings.length > 0) process.exitCode = 1
@@ -56,7 +57,11 @@ if (unknown.length > 0) {
   process.exit()
 }
 
-async function runPart(part: Part, before: Results): Promise<Results> {
+async function runPart(
+  part: Part,
+  before: Results,
+  { commit, findings }: { commit: string; findings: string[] },
+): Promise<Results> {
   const { name, unit, batch } = part
   const goal = quick ? part.quickGoal : part.goal
   const problem = part.problem?.()
@@ -68,6 +73,7 @@ async function runPart(part: Part, before: Results): Promise<Results> {
   let results = before
   const first = doneBefore(results, name)
   const started = performance.now()
+  let failures = 0
   for (let done = first; done < goal; done = doneBefore(results, name)) {
     const startedBatch = performance.now()
     const count = Math.min(batch, goal - done)
@@ -75,7 +81,6 @@ async function runPart(part: Part, before: Results): Promise<Results> {
     const result = await part.run(order).catch(failedBatch)
     const seconds = (performance.now() - startedBatch) / 1_000
     const day = new Date().toISOString().slice(0, 10)
-    const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
     results = addBatch(readSaved(results), name, result, {
       commit,
       machine: thisMachine(),
@@ -84,11 +89,14 @@ async function runPart(part: Part, before: Results): Promise<Results> {
     })
     if (!quick) save(results)
     for (const finding of result.findings) process.stdout.write(`${name}: FOUND: ${finding}\n`)
+    findings.push(...result.findings.map((finding) => `${name}: ${finding}`))
     const now = doneBefore(results, name)
     const pace = (performance.now() - started) / 1_000 / (now - first)
     const left = now < goal ? `, about ${duration((goal - now) * pace)} left` : ''
+    failures = result.done === 0 ? failures + 1 : 0
     // It would fail again, and the other parts are to run.
-    if (result.done === 0) break
+    if (failures === MAX_FAILURES) break
+    if (failures > 0) continue
     process.stdout.write(
       `${clear()}${name}: ${format(now)} of ${format(goal)} ${unit} in ${duration((now - first) * pace)}${left}\n`,
     )

@@ -49,10 +49,15 @@ export function addBatch(
     seconds: Math.round((before?.seconds ?? 0) + seconds),
     done: (before?.done ?? 0) + batch.done,
     counts: merge(before?.counts, counts, (one, other) => one + other),
-    figures: merge(before?.figures, figures, Math.max),
+    // One that could not be measured is a finding already.
+    figures: merge(before?.figures, finite(figures), Math.max),
     findings: [...(before?.findings ?? []), ...batch.findings],
   }
   return { ...results, [name]: [...runs.filter((one) => !isSame(one)), run] }
+}
+
+function finite(figures: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(figures).filter(([, value]) => Number.isFinite(value)))
 }
 
 export function merge(

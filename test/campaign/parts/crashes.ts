@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ENGINES, type Engine } from '../../kit/crash/engines.ts'
 import { mixedLoad } from '../../kit/crash/load.ts'
 import { withPowerCuts } from '../../kit/crash/on-disk.ts'
@@ -6,7 +8,7 @@ import { loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
 import { findProgram } from '../../kit/programs/programs.ts'
 import type { Part } from '../part.ts'
 
-/** Acknowledged before each fault. Nearly four times as many are until it happens: more than a million at the 2,000 kills and power cuts. */
+/** Acknowledged before each fault. About twice as many are until it happens: more than a million at all kills and power cuts. */
 export const MAILS = 250
 const FAULTS = 500
 
@@ -25,10 +27,13 @@ function crashPart(
     ...fixed,
     goal: FAULTS,
     quickGoal: 1,
-    batch: 10,
+    batch: 20,
     async run({ count, done, report }) {
       const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-      return await crashUnderLoad({ start, count, ...load })
+      const evidence = join(tmpdir(), `mayfly-${fixed.name}-${done}-${process.pid}`)
+      const result = await crashUnderLoad({ start, count, ...load, evidence })
+      const findings = result.findings.map((finding) => `${finding} (${evidence})`)
+      return { ...result, findings }
     },
   }
 }

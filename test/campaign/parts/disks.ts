@@ -64,7 +64,8 @@ export const diskFaults: Part = {
       order,
       async ({ engine, fault }, { count, done, report }) => {
         const { start, counts } = fault(engine, done)
-        const result = await crashUnderLoad({ start, count, mails: MAILS, first: done, report })
+        const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
+        const result = await crashUnderLoad({ start, count, ...load, outages: [500, 503] })
         return { ...result, counts: { ...result.counts, ...counts } }
       },
     ),

@@ -38,6 +38,10 @@ export interface Actor {
 export interface Round {
   boxes: readonly TestMailbox[]
   stopped(): boolean
+  /** From the moment before the fault on. */
+  isFaultDue(): boolean
+  /** Whether the fault excuses this status. */
+  isOutage(status: number): boolean
 }
 
 /** Repeats the step with a pause until stopped. */

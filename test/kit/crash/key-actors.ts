@@ -6,19 +6,27 @@ import { chargedPaths } from '../shop/charged-paths.ts'
 import type { TestKey } from '../shop/keys.ts'
 import { connectSmtp } from '../smtp/smtp-client.ts'
 import { waitUntil } from '../wait-until.ts'
-import { type Actor, call, form, repeatUntilStopped, type Target, withKeys } from './actor.ts'
+import {
+  type Actor,
+  call,
+  form,
+  type Round,
+  repeatUntilStopped,
+  type Target,
+  withKeys,
+} from './actor.ts'
 
 // Of which a part is used before the fault, and the rest after it.
-const PLAN = 800
+const PLAN = 300
 const CLIENTS = 8
-const REQUEST_PAUSE_MS = 25
+const REQUEST_PAUSE_MS = 100
 
 /** Requests with a key, a new one for each fault, until its plan is used up. */
 export function quotaActor(): Actor {
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   const keys: TestKey[] = []
   const faults: string[] = []
-  const total = { answered: 0, lost: 0, usedUp: 0 }
+  const total = { answered: 0, lost: 0, inUse: 0, usedUp: 0 }
   let paths: string[] = []
   let tally = { sent: 0, answered: 0, lost: 0 }
   const current = () => keys.at(-1)?.headers ?? {}
@@ -29,13 +37,13 @@ export function quotaActor(): Actor {
   }
 
   /** The status; 0 if there was no response. */
-  async function request({ url }: Target): Promise<number> {
+  async function request({ url }: Target, round?: Round): Promise<number> {
     tally.sent += 1
     const path = paths[tally.sent % paths.length] ?? ''
     try {
       const status = await statusOf(`${url}${path}`, { headers: current(), agent })
       if (status === 200) tally.answered += 1
-      else if (status === 503) tally.lost += 1
+      else if (round?.isOutage(status)) tally.lost += 1
       else if (status !== 402) faults.push(`${path}: ${status}`)
       return status
     } catch (error) {
@@ -62,13 +70,18 @@ export function quotaActor(): Actor {
       keys.push(other)
       await issueNext(target)
     },
-    async run(target, { stopped }) {
+    async run(target, round) {
       let isUsedUp = false
       await inParallel(() =>
-        repeatUntilStopped({ stopped: () => isUsedUp || stopped() }, REQUEST_PAUSE_MS, async () => {
-          isUsedUp ||= (await request(target)) === 402
-        }),
+        repeatUntilStopped(
+          { stopped: () => isUsedUp || round.stopped() },
+          REQUEST_PAUSE_MS,
+          async () => {
+            isUsedUp ||= (await request(target, round)) === 402
+          },
+        ),
       )
+      if (!isUsedUp) total.inUse += 1
     },
     async faults(target) {
       await inParallel(() => useUp(target))
@@ -83,6 +96,7 @@ export function quotaActor(): Actor {
     counts: () => ({
       'charged requests': total.answered,
       'requests without a reply': total.lost,
+      'keys in use at a fault': total.inUse,
       'plans used up': total.usedUp,
     }),
     secrets: () => keys.map(({ secret }) => secret),

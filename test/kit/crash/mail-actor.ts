@@ -7,16 +7,22 @@ import {
   sendUntilStopped,
   type TestMailbox,
 } from '../store/ledger.ts'
-import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
+import { type Actor, call, form, type Round, repeatUntilStopped, type Target } from './actor.ts'
 
 const SENDERS = 8
-// Once there are enough mails in a round.
+// Once there are enough mails in a round, but not at the fault, which is to interrupt as many as possible.
 const SLOW_PACE_MS = 50
+const MAX_RECIPIENTS = 3
 /** Of a mail to a live address: stored, or to be sent again. 0 is a closed connection. */
 const EXPECTED = new Set([250, 0, 421, 451, 452])
 const LIST_LIMIT = 500
 const DELETERS = 3
 const DELETED_AT_ONCE = 5
+
+interface Poll {
+  token: string
+  ids: ReadonlyMap<string, number>
+}
 
 interface Listing {
   messages: { id: number; subject: string }[]
@@ -24,15 +30,22 @@ interface Listing {
 
 /** Senders, polls and deletions: what they are told must be in every later list, until it is deleted. */
 export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
-  const rounds: { boxes: readonly TestMailbox[]; lines: LedgerLine[]; isChecked: boolean }[] = []
-  const current = () => rounds.at(-1) ?? { boxes: [], lines: [], isChecked: false }
+  const rounds: { boxes: readonly TestMailbox[]; lines: LedgerLine[] }[] = []
+  const current = () => rounds.at(-1) ?? { boxes: [], lines: [] }
+  let isChecked = false
   const faults: string[] = []
   let polled = 0
   let deferred = 0
   let unanswered = 0
 
-  /** The list of a random mailbox, compared with what was acknowledged before the request. */
-  async function poll({ url }: Target): Promise<Map<string, number> | undefined> {
+  function noteReply(code: number): void {
+    if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
+    if (code === 0) unanswered += 1
+    else if (code !== 250) deferred += 1
+  }
+
+  /** The list of a random mailbox, by subject, compared with what was acknowledged before the request. */
+  async function poll({ url }: Target, { isOutage }: Round): Promise<Poll | undefined> {
     const { boxes, lines } = current()
     const box = boxes[Math.floor(Math.random() * boxes.length)]
     if (!box) return undefined
@@ -42,7 +55,7 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     const deleted = own.filter(({ deletion }) => deletion === 'done')
     const response = await call(`${url}/api/check-mail?token=${token}&limit=${LIST_LIMIT}`)
     if (response?.status !== 200) {
-      if (response && response.status !== 503) faults.push(`check-mail: ${response.status}`)
+      if (response && !isOutage(response.status)) faults.push(`check-mail: ${response.status}`)
       return undefined
     }
     polled += 1
@@ -51,60 +64,65 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     // Others may have been deleted meanwhile.
     const expected = acknowledged.filter(({ deletion }) => !deletion)
     faults.push(...listFaults({ expected, deleted }, ids))
-    return ids
+    return { token, ids }
   }
 
   /** Deletes the first mails of a random mailbox that are left. */
-  async function remove(target: Target): Promise<void> {
-    const listed = await poll(target)
-    if (!listed) return
-    const left = current().lines.filter(({ uuid, deletion }) => !deletion && listed.has(uuid))
+  async function remove(target: Target, round: Round): Promise<void> {
+    const polledList = await poll(target, round)
+    if (!polledList) return
+    const { token, ids: listed } = polledList
+    const left = current().lines.filter((line) => {
+      return line.token === token && !line.deletion && listed.has(line.uuid)
+    })
     const lines = left.slice(0, DELETED_AT_ONCE)
-    const [first] = lines
-    if (!first) return
+    if (lines.length === 0) return
     for (const line of lines) line.deletion = 'requested'
     const ids = lines.map(({ uuid }) => listed.get(uuid)).join(',')
-    const response = await call(`${target.url}/api/delete-mail`, form({ token: first.token, ids }))
+    const response = await call(`${target.url}/api/delete-mail`, form({ token, ids }))
     if (response?.status === 200) for (const line of lines) line.deletion = 'done'
-    else if (response && response.status !== 503) faults.push(`delete-mail: ${response.status}`)
+    else if (response && !round.isOutage(response.status))
+      faults.push(`delete-mail: ${response.status}`)
   }
 
   const actor: Actor = {
-    async run(target, { boxes, stopped }) {
+    async run(target, round) {
+      const { boxes, stopped, isFaultDue } = round
       const lines: LedgerLine[] = []
-      rounds.push({ boxes, lines, isChecked: false })
+      rounds.push({ boxes, lines })
       const ledger = { write: (line: LedgerLine) => void lines.push(line) }
       const afterReply = async (code: number) => {
-        if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
-        if (code === 0) unanswered += 1
-        else if (code !== 250) deferred += 1
-        // Each has to be looked for. Not before the fault, which is to interrupt as many as possible.
-        if (lines.length > 3 * mails) await setTimeout(SLOW_PACE_MS)
+        noteReply(code)
+        // Each has to be looked for.
+        if (lines.length > (isFaultDue() ? 3 : 1) * mails) await setTimeout(SLOW_PACE_MS)
       }
-      const options = { smtpPort: target.smtpPort, ledger, stopped, afterReply }
+      const { smtpPort } = target
+      const options = { smtpPort, ledger, stopped, maxRecipients: MAX_RECIPIENTS, afterReply }
       await Promise.all([
         ...Array.from({ length: SENDERS }, () => sendUntilStopped(boxes, options)),
         ...Array.from({ length: polls ? DELETERS : 0 }, () =>
           repeatUntilStopped({ stopped }, 20, async () => {
-            await poll(target)
-            await remove(target)
+            await poll(target, round)
+            await remove(target, round)
           }),
         ),
       ])
     },
     async faults({ url }, all) {
       const found = faults.splice(0)
-      for (const round of all ? rounds : [current()]) {
-        found.push(...(await ledgerFaults(url, round.boxes, round.lines)))
-        round.isChecked = true
-      }
+      // Contents once, after the last fault: it is enough to know then that one has changed.
+      for (const round of all ? rounds : [current()])
+        found.push(...(await ledgerFaults(url, round.boxes, round.lines, { contents: all })))
+      isChecked ||= all
       return found
     },
     counts() {
-      const lines = rounds.filter(({ isChecked }) => isChecked).flatMap((round) => round.lines)
+      const lines = isChecked ? rounds.flatMap((round) => round.lines) : []
       const deleted = lines.filter(({ deletion }) => deletion === 'done')
+      const mailCount = new Set(lines.map(({ uuid }) => uuid)).size
       return {
-        [ACKNOWLEDGED]: lines.length,
+        [ACKNOWLEDGED]: mailCount,
+        'copies for further recipients': lines.length - mailCount,
         'mails without a reply': unanswered,
         'deferred mails': deferred,
         ...(polls && { deletions: deleted.length, polls: polled }),

@@ -1,4 +1,5 @@
-import { chmodSync } from 'node:fs'
+import { chmodSync, cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { freeServicePorts } from '../app/service-process.ts'
 import { createSession } from '../http/api-client.ts'
 import { DISK, tempFolder } from '../store/stores.ts'
@@ -23,6 +24,10 @@ interface CrashOptions {
   /** Distinguishes the faults of a batch from those of others. */
   first?: number
   report?(text: string): void
+  /** Statuses that the fault excuses. */
+  outages?: readonly number[]
+  /** Where the data and the log are kept if there is a finding. */
+  evidence?: string
 }
 
 export interface CrashResult {
@@ -36,7 +41,8 @@ export interface CrashResult {
  * has new mailboxes.
  */
 export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult> {
-  const { count, mails, root, actors = [], first = 0, report } = options
+  const { count, mails, root, actors = [], first = 0, report, evidence } = options
+  const { outages = [503] } = options
   const [folder, elsewhere] = [tempFolder(DISK), tempFolder(DISK)]
   // PostgreSQL's user needs access to its data.
   chmodSync(folder.path, 0o755)
@@ -55,7 +61,7 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
     try {
       while (done < count) {
         const turn = first + done + 1
-        await crashOnce(running, { all, turn, isBusy: mail.isBusy })
+        await crashOnce(running, { all, turn, outages, isBusy: mail.isBusy })
         const found = await faultsOf(all, running, done + 1 === count)
         findings.push(...found.map((fault) => `fault ${turn}: ${fault}`))
         done += 1
@@ -72,6 +78,11 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
     }
     const secrets = all.flatMap((actor) => actor.secrets?.() ?? [])
     findings.push(...logFaults(running.output(), secrets))
+    if (evidence !== undefined && findings.length > 0) {
+      const isData = (path: string) => !path.endsWith('.img')
+      cpSync(folder.path, evidence, { recursive: true, filter: isData })
+      writeFileSync(join(evidence, 'output.log'), running.output())
+    }
     return { done, counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
@@ -92,22 +103,33 @@ function lastLines(running: Running): string {
   return running.output().trimEnd().split('\n').slice(-LAST_LINES).join('\n')
 }
 
-async function crashOnce(
-  running: Running,
-  { all, turn, isBusy }: { all: readonly Actor[]; turn: number; isBusy(): boolean },
-): Promise<void> {
+interface Crash {
+  all: readonly Actor[]
+  turn: number
+  outages: readonly number[]
+  isBusy(): boolean
+}
+
+async function crashOnce(running: Running, { all, turn, outages, isBusy }: Crash): Promise<void> {
   const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(running.url)))
   // Controls lose only mail: without mailboxes or tables nothing could be looked for.
   await running.sync?.()
-  let stopping = false
-  const work = Promise.all(
-    all.map((actor) => actor.run(running, { boxes, stopped: () => stopping })),
-  )
+  let [isFaultDue, stopping] = [false, false]
+  const round = {
+    boxes,
+    stopped: () => stopping,
+    isFaultDue: () => isFaultDue,
+    isOutage: (status: number) => outages.includes(status),
+  }
+  const work = Promise.all(all.map((actor) => actor.run(running, round)))
   // Awaited below, but it may reject before.
   work.catch(() => {})
   try {
-    await waitUntil(isBusy)
-    for (const actor of all) await actor.beforeCrash?.(running)
+    await Promise.all([
+      waitUntil(isBusy),
+      ...all.map(async (actor) => await actor.beforeCrash?.(running)),
+    ])
+    isFaultDue = true
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 200))
     await running.restart(turn)
   } finally {

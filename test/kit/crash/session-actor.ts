@@ -1,6 +1,6 @@
 import { connectSmtp } from '../smtp/smtp-client.ts'
 import { waitUntil } from '../wait-until.ts'
-import { type Actor, call, form, repeatUntilStopped, type Target } from './actor.ts'
+import { type Actor, call, form, type Round, repeatUntilStopped, type Target } from './actor.ts'
 
 // The shortest life that a session can have.
 const SHORT_SECONDS = 60
@@ -22,8 +22,8 @@ interface Session {
 /** Sessions that are extended by an hour more each time, and sessions that expire or are ended during the batch, and are swept. */
 export function sessionActor(): Actor {
   const short: Session[] = []
-  /** By token, of the last round: the number of extensions requested, and the latest expiry answered with 200. */
-  let extended = new Map<string, { requests: number; expiresAt: number }>()
+  /** By round and token: the number of extensions requested, and the latest expiry answered with 200. */
+  const rounds: Map<string, { requests: number; expiresAt: number }>[] = []
   const faults: string[] = []
   let extensions = 0
   const expired = new Set<string>()
@@ -43,9 +43,9 @@ export function sessionActor(): Actor {
     if (ended?.status === 200) short.push({ token, email, expiresAt: Date.now() })
   }
 
-  async function extend({ url }: Target, token: string): Promise<void> {
-    const known = extended.get(token) ?? { requests: 0, expiresAt: 0 }
-    extended.set(token, known)
+  async function extend({ url }: Target, token: string, { isOutage }: Round): Promise<void> {
+    const known = rounds.at(-1)?.get(token) ?? { requests: 0, expiresAt: 0 }
+    rounds.at(-1)?.set(token, known)
     if (known.requests === MAX_EXTENSIONS) return
     known.requests += 1
     const ttl = String(DAY_SECONDS + known.requests * HOUR_SECONDS)
@@ -53,18 +53,19 @@ export function sessionActor(): Actor {
     if (response?.status === 200) {
       known.expiresAt = Date.parse(String(response.body['expires_at_iso']))
       extensions += 1
-    } else if (response && response.status !== 503) {
+    } else if (response && !isOutage(response.status)) {
       faults.push(`extend-session: ${response.status}`)
     }
   }
 
   return {
-    async run(target, { boxes, stopped }) {
-      extended = new Map()
+    async run(target, round) {
+      const { boxes, stopped } = round
+      rounds.push(new Map())
       for (const isEnded of [false, true]) await createShort(target, isEnded)
       await repeatUntilStopped({ stopped }, 40, async () => {
         const box = boxes[Math.floor(Math.random() * boxes.length)]
-        if (box) await extend(target, box.token)
+        if (box) await extend(target, box.token, round)
       })
     },
     async faults({ url }, all) {
@@ -77,7 +78,7 @@ export function sessionActor(): Actor {
         return expiryFault(expiresAt, { status, before, after: Date.now() })
       }
       const found = await Promise.all([
-        ...[...extended].map(checkExtended),
+        ...rounds.slice(all ? 0 : -1).flatMap((extended) => [...extended].map(checkExtended)),
         ...(all ? short : short.slice(-2)).map(checkShort),
       ])
       return [...faults.splice(0), ...found.filter((fault) => fault !== undefined)]

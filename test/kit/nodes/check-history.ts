@@ -24,6 +24,7 @@ export interface Violation {
   detail: string
 }
 
+const SHORTEST_TERM_MS = 3_000
 /** How long after its suspension a server may act under a lease that it has lost. */
 const AFTER_SUSPENSION_MS = 15_000
 
@@ -263,6 +264,7 @@ function* checkLeases(history: Indexed): Iterable<Violation> {
       start: Math.min(...sightings.map(({ start }) => start)),
       end: Math.max(...sightings.map(({ end }) => end)),
     }))
+    yield* checkTurns(name, ofName)
     let previous = { holder: '', start: -Infinity, end: -Infinity }
     for (const term of terms.toSorted((a, b) => a.start - b.start)) {
       if (term.start < previous.end) {
@@ -271,6 +273,22 @@ function* checkLeases(history: Indexed): Iterable<Violation> {
       }
       if (term.end > previous.end) previous = term
     }
+  }
+}
+
+/** Nodes that work in turns have no lease: it takes longer to move. A single one may be a request that was sent again after a partition. */
+function* checkTurns(name: string, sightings: readonly EntryOf<'lease'>[]): Iterable<Violation> {
+  let [last, before]: (Entry | undefined)[] = []
+  let returns = 0
+  for (const one of sightings.toSorted((a, b) => a.start - b.start)) {
+    if (last && last.node !== one.node) {
+      const isReturn = before?.node === one.node && one.start - before.end < SHORTEST_TERM_MS
+      returns = isReturn ? returns + 1 : 0
+      const detail = `${describe(last)}, then ${describe(one)}`
+      if (returns > 1) yield { rule: 'two holders', subject: name, detail }
+      before = last
+    }
+    last = one
   }
 }
 

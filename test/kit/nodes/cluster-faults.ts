@@ -266,7 +266,8 @@ async function downgrade(deps: FaultDeps, name: NodeName): Promise<string | unde
   const { cluster, older } = deps
   if (older === undefined || !(await cluster.stopNode(name))) return undefined
   await cluster.startNode(name, older).catch(ignoreOutage)
-  const isOlder = cluster.isUp(name)
+  // Another fault may have started this version.
+  const isOlder = cluster.isUp(name) && cluster.rootOf(name) === older
   await aWhile(deps)
   await cluster.stopNode(name)
   await cluster.startNode(name).catch(ignoreOutage)

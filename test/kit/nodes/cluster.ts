@@ -27,6 +27,8 @@ import { openNetwork } from './network.ts'
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
 const READY_MS = 120_000
+/** Signals that only the program itself can cause, for example when V8 runs out of memory. */
+const ABORTS = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP'])
 // The loader replaces $LIB.
 const FAKETIME = '/usr/$LIB/faketime/libfaketimeMT.so.1'
 
@@ -146,8 +148,9 @@ export async function openCluster({ synchronous = true } = {}) {
     services.push(node)
     running.set(name, node.child)
     void node.exited.then((status) => {
-      // Null after a kill.
+      const { signalCode } = node.child
       if (status) crashes.push(`${name} exited with status ${status}`)
+      else if (signalCode && ABORTS.has(signalCode)) crashes.push(`${name} ended by ${signalCode}`)
     })
   }
 
@@ -238,6 +241,11 @@ export async function openCluster({ synchronous = true } = {}) {
       await ended
       return true
     },
+    /** The root folder of the version that runs. */
+    rootOf(name: NodeName): string {
+      const main = "$(pgrep -o -f '[m]ayfly.js serve')"
+      return machines[name].run('sh', '-c', `readlink /proc/${main}/cwd || :`).trim()
+    },
     /** Stops all processes of a machine; returns how to resume them, and whether there was anything to resume. */
     suspend(name: MachineName): () => boolean {
       machines[name].signal('STOP')
@@ -265,7 +273,7 @@ export async function openCluster({ synchronous = true } = {}) {
     output: () => output.join(''),
     /** Everything that its nodes have printed. */
     nodeOutput: () => services.map((service) => service.output()).join(''),
-    /** Nodes that ended with a status other than 0, not by a kill. */
+    /** Nodes that ended with a status other than 0, or by a signal of their own making. */
     crashes,
     close,
   }

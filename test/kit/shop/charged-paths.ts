@@ -16,5 +16,10 @@ export async function chargedPaths(
   client.close()
   if (code !== 250) throw new Error(text)
   const [{ id = 0 } = {}] = emailsOf(await request(`${url}/emails?to=${ADDRESS}`, { headers }))
-  return ['/emails', `/emails/${id}`, `/emails/${id}/raw`, `/emails/${id}/attachments/0`]
+  return [
+    `/emails?to=${ADDRESS}`,
+    `/emails/${id}`,
+    `/emails/${id}/raw`,
+    `/emails/${id}/attachments/0`,
+  ]
 }

@@ -10,13 +10,18 @@ export interface SmtpClient {
   write(bytes: string | Uint8Array): void
   readReply(): Promise<SmtpReply>
   /** From EHLO to the reply after the final dot, or the first rejection. Dot-stuffs `raw` and adds the final dot. */
-  send(mail: { to: string[]; raw: Uint8Array | string; from?: string }): Promise<SmtpReply>
+  send(mail: { to: string[]; raw: Uint8Array | string; from?: string }): Promise<SendReply>
   close(): void
 }
 
 export interface SmtpReply {
   code: number
   text: string
+}
+
+/** The recipients that were accepted, even if the mail was not. */
+interface SendReply extends SmtpReply {
+  accepted: string[]
 }
 
 /** The client as the server sees it: `localAddress` is another loopback address, `proxyFor` is sent in a PROXY header. */
@@ -52,9 +57,11 @@ export async function connectSmtp(
       const received: SmtpReply[] = []
       for (const _ of lines) received.push(await replies())
       const refused = received.find(({ code }) => code !== 250 && code !== 354)
-      if (received.at(-1)?.code !== 354) return refused ?? { code: 0, text: 'no answer to DATA' }
+      const accepted = to.filter((_, at) => received[at + 1]?.code === 250)
+      if (received.at(-1)?.code !== 354)
+        return { ...(refused ?? { code: 0, text: 'no answer to DATA' }), accepted }
       socket.write(stuffed(raw))
-      return replies()
+      return { ...(await replies()), accepted }
     },
     close: () => socket.destroy(),
   }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { checkMail, rawMail } from '../http/api-client.ts'
-import { connectSmtp } from '../smtp/smtp-client.ts'
+import { connectSmtp, type SmtpClient } from '../smtp/smtp-client.ts'
 
 export interface LedgerLine {
   uuid: string
@@ -33,6 +33,9 @@ export const ACKNOWLEDGED = 'acknowledged mails'
 
 export type Ledger = ReturnType<typeof openLedger>
 
+/** Mails with several recipients, if there may be any. */
+const SHARED = 0.2
+
 /** In the subject and the body of each such mail, and so in no log. */
 export const MAIL_MARK = 'text-of-a-mail-'
 
@@ -59,6 +62,8 @@ interface SenderOptions {
   smtpPort: number | (() => number)
   ledger: Pick<Ledger, 'write'>
   stopped(): boolean
+  /** Of every fifth mail, so many; of the others, one. */
+  maxRecipients?: number
   /** Called and awaited before a mail is sent, whatever its result. */
   beforeSend?(uuid: string, box: TestMailbox): Promise<void> | void
   /** Called and awaited after the reply; code 0 is a closed connection. */
@@ -71,53 +76,63 @@ interface SenderOptions {
  */
 export async function sendUntilStopped(
   boxes: readonly TestMailbox[],
-  { smtpPort, ledger, stopped, beforeSend, afterReply }: SenderOptions,
+  options: SenderOptions,
 ): Promise<void> {
+  const { smtpPort, stopped } = options
   while (!stopped()) {
     const port = typeof smtpPort === 'number' ? smtpPort : smtpPort()
     const client = await connectSmtp(port).catch(() => undefined)
-    for (let code = 250; client && code === 250 && !stopped(); ) {
-      const box = boxes[Math.floor(Math.random() * boxes.length)]
-      if (!box) throw new Error('no mailbox to send to')
-      const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
-      await beforeSend?.(uuid, box)
-      code = (await client.send({ to: [box.email], raw })).code
-      if (code === 250) ledger.write({ uuid, sha256: hash, token: box.token })
-      await afterReply?.(code, { uuid, box })
-    }
+    for (let code = 250; client && code === 250 && !stopped(); )
+      code = await sendUnique(client, boxes, options)
     client?.close()
     // A rejected sender retries after a pause.
     if (!stopped()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
+/** Returns the code of the reply. */
+async function sendUnique(
+  client: SmtpClient,
+  boxes: readonly TestMailbox[],
+  { ledger, maxRecipients = 1, beforeSend, afterReply }: SenderOptions,
+): Promise<number> {
+  const recipients = pickRecipients(boxes, maxRecipients)
+  const [box] = recipients
+  if (!box) throw new Error('no mailbox to send to')
+  const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+  await beforeSend?.(uuid, box)
+  const { code, accepted } = await client.send({ to: recipients.map(({ email }) => email), raw })
+  const stored = code === 250 ? accepted : []
+  for (const { email, token } of recipients)
+    if (stored.includes(email)) ledger.write({ uuid, sha256: hash, token })
+  await afterReply?.(code, { uuid, box })
+  return code
+}
+
+function pickRecipients(boxes: readonly TestMailbox[], most: number): readonly TestMailbox[] {
+  const first = Math.floor(Math.random() * boxes.length)
+  return boxes.slice(first, first + (Math.random() < SHARED ? most : 1))
+}
+
 /**
- * What is wrong with the acknowledged mails in these mailboxes: missing, changed or duplicated. A stored mail without an
- * entry in the ledger is fine: its 250 was lost with the process.
+ * What is wrong with the mails in these mailboxes: missing, changed, doubled, or sent to another one. A stored mail without an entry in
+ * the ledger is fine: its 250 was lost with the process. Without `contents`, only the lists are compared.
  */
 export async function ledgerFaults(
   url: string,
   boxes: readonly { token: string }[],
   lines: readonly LedgerLine[],
+  { contents = true } = {},
 ): Promise<string[]> {
+  const tokens = Map.groupBy(lines, ({ uuid }) => uuid)
   const found = await Promise.all(
-    boxes.map(({ token }) =>
-      mailboxFaults(
-        url,
-        token,
-        lines.filter((line) => line.token === token),
-      ),
-    ),
+    boxes.map(async ({ token }) => {
+      const own = lines.filter((line) => line.token === token)
+      const stored = await storedMails(url, token, { contents })
+      return [...compareMailbox(own, stored), ...strayMails(token, tokens, stored)]
+    }),
   )
   return found.flat()
-}
-
-async function mailboxFaults(
-  url: string,
-  token: string,
-  lines: readonly LedgerLine[],
-): Promise<string[]> {
-  return compareMailbox(lines, await storedHashes(url, token))
 }
 
 const IS_MISSING = ' is missing'
@@ -127,32 +142,50 @@ export function isLoss(fault: string): boolean {
   return fault.endsWith(IS_MISSING)
 }
 
-/** The mails by their subject, which is the UUID. */
-export function compareMailbox(
-  lines: readonly LedgerLine[],
-  stored: ReadonlyMap<string, readonly string[]>,
-): string[] {
+/** By subject, which is the UUID: the hashes of all mails with it, or `undefined` for each if only a list was read. */
+type StoredMails = ReadonlyMap<string, readonly (string | undefined)[]>
+
+/** The acknowledged mails of a mailbox. */
+export function compareMailbox(lines: readonly LedgerLine[], stored: StoredMails): string[] {
   return lines.flatMap(({ uuid, sha256: hash, deletion }) => {
-    const [first, second] = stored.get(uuid) ?? []
-    if (!first) return deletion ? [] : [`${uuid}${IS_MISSING}`]
+    const copies = stored.get(uuid) ?? []
+    if (copies.length === 0) return deletion ? [] : [`${uuid}${IS_MISSING}`]
     if (deletion === 'done') return [`${uuid} is back although its deletion was answered with 200`]
-    if (second) return [`${uuid} is there twice`]
-    return first === hash ? [] : [`${uuid} is changed`]
+    const isChanged = copies.some((copy) => copy !== undefined && copy !== hash)
+    return isChanged ? [`${uuid} is changed`] : []
+  })
+}
+
+/** All mails of a mailbox: each is there once, and none was acknowledged for others alone. */
+export function strayMails(
+  token: string,
+  tokens: ReadonlyMap<string, readonly Pick<LedgerLine, 'token'>[]>,
+  stored: StoredMails,
+): string[] {
+  return [...stored].flatMap(([uuid, copies]) => {
+    if (copies.length > 1) return [`${uuid} is there twice`]
+    const lines = tokens.get(uuid) ?? []
+    const isForeign = lines.length > 0 && lines.every((line) => line.token !== token)
+    return isForeign ? [`${uuid} is in a mailbox that it was not sent to`] : []
   })
 }
 
 const PAGE = 500
 
-/** The hashes of the stored mails by subject. A list has only the newest mails, so those are deleted to get the next ones. */
-async function storedHashes(url: string, token: string): Promise<Map<string, string[]>> {
-  const hashes = new Map<string, string[]>()
+/** A list has only the newest mails, so those are deleted to get the next ones, unless only the list is wanted. */
+async function storedMails(
+  url: string,
+  token: string,
+  { contents }: { contents: boolean },
+): Promise<StoredMails> {
+  const mails = new Map<string, (string | undefined)[]>()
   for (;;) {
     const page = await checkMail(url, token, `&limit=${PAGE}`)
     for (const { id, subject } of page) {
-      const hash = sha256(await rawMail(url, token, id))
-      hashes.set(subject, [...(hashes.get(subject) ?? []), hash])
+      const hash = contents ? sha256(await rawMail(url, token, id)) : undefined
+      mails.set(subject, [...(mails.get(subject) ?? []), hash])
     }
-    if (page.length < PAGE) return hashes
+    if (page.length < PAGE || !contents) return mails
     const body = new URLSearchParams({ token, ids: page.map(({ id }) => id).join(',') })
     const response = await fetch(`${url}/api/delete-mail`, { method: 'POST', body })
     if (response.status !== 200) throw new Error(await response.text())
