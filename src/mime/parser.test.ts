@@ -92,7 +92,7 @@ test('a child has no access to files, network, processes, eval or the environmen
       spawn: 'ERR_ACCESS_DENIED',
       worker: 'ERR_ACCESS_DENIED',
       eval: expect.stringContaining('EvalError'),
-      environment: 'MALLOC_ARENA_MAX',
+      environment: 'MALLOC_ARENA_MAX,MALLOC_MMAP_THRESHOLD_',
       connect: 'ERR_ACCESS_DENIED',
       'signal the parent': SIGNALLED[childIsolation().kind],
     })

@@ -8,7 +8,7 @@ for (const [megabytes, threads, children, mailMb, sendMb, cacheMb] of [
   [64_000, 4, 2, 256, 256, 64],
   [2_048, 4, 2, 256, 256, 64],
   [1_024, 4, 2, 128, 128, 32],
-  [512, 1, 1, 64, 64, 16],
+  [512, 1, 1, 64, 32, 16],
   [256, 1, 1, 64, 32, 8],
 ] as const) {
   test(`with ${megabytes} MB there are ${threads} threads, ${mailMb} MB for mail, ${cacheMb} MB for caches`, () => {

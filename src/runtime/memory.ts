@@ -26,7 +26,7 @@ export function memoryLimits(bytes: number) {
     /** Of mail on its way from a sender to the store: at least one of the largest size, in a buffer that doubles as it grows. */
     mailBytes: Math.max(64 * MB, Math.floor(256 * MB * share)),
     /** Of responses that slow clients have yet to receive. */
-    sendBytes: Math.floor(256 * MB * share),
+    sendBytes: isSmall ? 32 * MB : Math.floor(256 * MB * share),
     /** Of young objects in an SMTP thread, where a connection leaves the most. */
     smtpYoungMb: isSmall ? 12 : 48,
     responseCacheBytes: Math.floor(64 * MB * share),

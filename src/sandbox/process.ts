@@ -71,7 +71,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     execPath: command,
     execArgv: argv,
     // The environment of the service contains secrets. A child has no threads that allocate much at the same time.
-    env: { MALLOC_ARENA_MAX: '1' },
+    env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '262144' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

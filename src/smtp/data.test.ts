@@ -51,6 +51,15 @@ test('a long mail split anywhere, any number of times, is the same mail', () => 
   )
 })
 
+test('of a large mail, nothing is left to the garbage collection but the mail', () => {
+  const bytes = Buffer.from(`${OPENING}${stuffed(`${'x'.repeat(76)}\r\n`.repeat(100_000))}QUIT\r\n`)
+  const cuts = Array.from({ length: bytes.length / 65_536 }, (_, index) => 65_536 * index)
+  const chunks = splitAt(bytes, cuts)
+  const before = process.memoryUsage().arrayBuffers
+  const [mail] = transcript(chunks).mails
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1.1 * (mail?.raw.length ?? 0))
+})
+
 describe('dots', () => {
   const MB = 1024 * 1024
   for (const [name, body] of [

@@ -16,7 +16,7 @@ type DropReason = 'too_big' | 'no_space'
 export interface DataReader {
   maxBytes: number
   /** LEADING_CRLF and the data so far, in the first `length` bytes; once dropped, only the last few bytes. */
-  buffer: Buffer
+  buffer: Buffer<ArrayBuffer>
   length: number
   /** True after a line that starts with a dot and is not the end. */
   sawDotLine: boolean
@@ -69,16 +69,28 @@ export function consumeData(reader: DataReader, chunk: Buffer, from: number): Da
   return 'more'
 }
 
-/** Frees the buffer; the rest of the mail is skipped. */
+/** The rest of the mail is skipped. */
 export function discardData(reader: DataReader, reason: DropReason): void {
   if (reader.dropped) return
   reader.dropped = reason
   reader.skipBudget = EXCESS_BYTES + (reason === 'too_big' ? 0 : reader.maxBytes)
-  keepTail(reader, reader.buffer.subarray(0, reader.length))
+  const { buffer } = reader
+  keepTail(reader, buffer.subarray(0, reader.length))
+  freeBuffer(buffer)
 }
 
 export function bufferedBytes(reader: DataReader): number {
   return reader.buffer === LEADING_CRLF || reader.dropped ? 0 : reader.buffer.length
+}
+
+/** At once, not with the next garbage collection: with large mail, garbage is many times what is in use. */
+export function freeBuffer(buffer: Buffer<ArrayBuffer>): void {
+  if (hasOwnMemory(buffer)) buffer.buffer.transfer(0)
+}
+
+/** Short ones are slices of a buffer that all share. */
+function hasOwnMemory(buffer: Buffer<ArrayBuffer>): boolean {
+  return buffer.length === buffer.buffer.byteLength
 }
 
 /** Undoes dot-stuffing. The result is a copy of exactly its own size. */
@@ -146,12 +158,18 @@ function append(reader: DataReader, bytes: Buffer): void {
   const needed = reader.length + bytes.length
   if (needed > reader.buffer.length) {
     // Doubling keeps copying linear for mail that arrives byte by byte.
-    const grown = Buffer.allocUnsafeSlow(Math.max(INITIAL_BYTES, 2 * reader.buffer.length, needed))
-    reader.buffer.copy(grown, 0, 0, reader.length)
-    reader.buffer = grown
+    reader.buffer = grown(reader, Math.max(INITIAL_BYTES, 2 * reader.buffer.length, needed))
   }
   bytes.copy(reader.buffer, reader.length)
   reader.length = needed
+}
+
+/** A transfer frees the former bytes. */
+function grown({ buffer }: DataReader, bytes: number): Buffer<ArrayBuffer> {
+  if (hasOwnMemory(buffer)) return Buffer.from(buffer.buffer.transfer(bytes))
+  const first = Buffer.allocUnsafeSlow(bytes)
+  buffer.copy(first)
+  return first
 }
 
 function skipData(

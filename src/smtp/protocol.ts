@@ -5,6 +5,7 @@ import {
   type DataProgress,
   dataReader,
   discardData,
+  freeBuffer,
   hasBareNewline,
   unstuff,
 } from './data.ts'
@@ -153,8 +154,9 @@ function finishData(state: State, end: Exclude<DataProgress, string>): void {
     queueReply(state, REPLIES.bareNewline)
     resetTransaction(state)
   } else {
-    state.incoming = undefined
     const raw = unstuff(end.stuffed, end.plain)
+    if (state.incoming) freeBuffer(state.incoming.buffer)
+    state.incoming = undefined
     state.action = {
       kind: 'message',
       raw,
