@@ -19,16 +19,19 @@ export function memoryLimits(bytes: number) {
   const share = Math.min(1, bytes / ENOUGH_BYTES)
   const isSmall = bytes < SMALL_BYTES
   return {
-    /** Of old objects in each thread but the main one: V8 lets them grow the further, the higher it is. */
-    threadMb: Math.min(1_536, Math.max(256, Math.floor(bytes / 4 / MB))),
+    /** Of old objects in each other thread but the main one. */
+    threadMb: Math.min(1_536, Math.max(256, Math.floor(bytes / 2 / MB))),
     /** Most threads of a kind, unless their number is set. */
     threads: isSmall ? 1 : 4,
     /** Of mail on its way from a sender to the store: at least one of the largest size, in a buffer that doubles as it grows. */
     mailBytes: Math.max(64 * MB, Math.floor(256 * MB * share)),
     /** Of responses that slow clients have yet to receive. */
     sendBytes: isSmall ? 32 * MB : Math.floor(256 * MB * share),
-    /** Of young objects in an SMTP thread, where a connection leaves the most. */
-    smtpYoungMb: isSmall ? 12 : 48,
+    /**
+     * In an SMTP thread, where a connection leaves the most. Only with 2 GB or more for old objects, V8 lets buffers and objects grow to
+     * four times what is in use, not two, before it collects garbage.
+     */
+    smtpHeap: isSmall ? { maxOldMb: 256, maxYoungMb: 12 } : { maxOldMb: 4_096, maxYoungMb: 48 },
     responseCacheBytes: Math.floor(64 * MB * share),
     children: isSmall ? 1 : 2,
     /** Of each child process. */

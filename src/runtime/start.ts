@@ -262,7 +262,7 @@ function startServerThread(
     shopPort: kind === 'http' ? takePorts.shop() : undefined,
   }
   const setup: ServerThreadSetup = { config, shared, ledgerKey, listen, name, ...ports }
-  const { threadMb: maxOldMb, smtpYoungMb } = config.memory
-  const young = kind === 'smtp' ? { maxYoungMb: smtpYoungMb } : {}
-  return startThread(`./${kind}.ts`, setup, { name, died, maxOldMb, ...young })
+  const { threadMb: maxOldMb, smtpHeap } = config.memory
+  const heap = kind === 'smtp' ? smtpHeap : { maxOldMb }
+  return startThread(`./${kind}.ts`, setup, { name, died, ...heap })
 }

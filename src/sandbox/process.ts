@@ -75,7 +75,6 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
-  if (child.pid !== undefined) preferWhenOutOfMemory(child.pid)
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.on('error', () => resolve())
@@ -93,9 +92,10 @@ export function startChild<Job extends object, Result extends { kind: string }>(
       if (uses === 0) setRef(child, 'unref')
     }
   }
-  const ready = held(waitUntilReady(child, name, limits.startMs)).then(
-    () => usageOf(child)?.cpuMs ?? performance.now() - startedAt,
-  )
+  const ready = held(waitUntilReady(child, name, limits.startMs)).then(() => {
+    preferWhenOutOfMemory(child)
+    return usageOf(child)?.cpuMs ?? performance.now() - startedAt
+  })
   let lost = false
   // The rejection is reported by run().
   ready.catch(() => {
@@ -125,11 +125,11 @@ export function startChild<Job extends object, Result extends { kind: string }>(
 }
 
 /** The kernel then kills the child rather than the service: a job is repeated, or one mail is not parsed. */
-function preferWhenOutOfMemory(pid: number): void {
+function preferWhenOutOfMemory(child: ChildProcess): void {
   try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000')
+    writeFileSync(`/proc/${nodeOf(child)}/oom_score_adj`, '1000')
   } catch {
-    // Not on Linux, or it is gone already.
+    // Not on Linux, not permitted, or it is gone already.
   }
 }
 
@@ -189,9 +189,13 @@ function runJob<Job extends object, Result extends { kind: string }>(
   })
 }
 
+function usageOf(child: ChildProcess): Usage | undefined {
+  return readUsage(nodeOf(child))
+}
+
 /** In a PID namespace the forked process is `unshare`, and Node is its only child. */
-function usageOf({ pid = 0 }: ChildProcess): Usage | undefined {
-  return readUsage(childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid)
+function nodeOf({ pid = 0 }: ChildProcess): number {
+  return childIsolation().kind === 'pid namespace' ? (onlyChildOf(pid) ?? 0) : pid
 }
 
 function exceededLimit(

@@ -90,7 +90,7 @@ export function freeBuffer(buffer: Buffer<ArrayBuffer>): void {
 
 /** Short ones are slices of a buffer that all share. */
 function hasOwnMemory(buffer: Buffer<ArrayBuffer>): boolean {
-  return buffer.length === buffer.buffer.byteLength
+  return buffer !== LEADING_CRLF && buffer.length === buffer.buffer.byteLength
 }
 
 /** Undoes dot-stuffing. The result is a copy of exactly its own size. */

@@ -5,7 +5,6 @@ import {
   type DataProgress,
   dataReader,
   discardData,
-  freeBuffer,
   hasBareNewline,
   unstuff,
 } from './data.ts'
@@ -26,6 +25,7 @@ import {
   applyResult,
   closeSession,
   EMPTY,
+  endData,
   initialState,
   queueReply,
   type Report,
@@ -155,8 +155,7 @@ function finishData(state: State, end: Exclude<DataProgress, string>): void {
     resetTransaction(state)
   } else {
     const raw = unstuff(end.stuffed, end.plain)
-    if (state.incoming) freeBuffer(state.incoming.buffer)
-    state.incoming = undefined
+    endData(state)
     state.action = {
       kind: 'message',
       raw,

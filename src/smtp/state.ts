@@ -3,7 +3,7 @@ import type { LoggedRecipient } from '../mail/log/rules.ts'
 import type { Recipient, RecipientRefusal } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope } from '../shared/mail.ts'
-import type { DataReader } from './data.ts'
+import { type DataReader, freeBuffer } from './data.ts'
 import type { LineReader } from './parser.ts'
 import { acceptedReply, isRefusal, REPLIES } from './replies.ts'
 
@@ -124,6 +124,12 @@ export function initialState(
 export function resetTransaction(state: State): void {
   state.sender = undefined
   state.recipients.clear()
+  endData(state)
+}
+
+/** Frees what is buffered. */
+export function endData(state: State): void {
+  if (state.incoming) freeBuffer(state.incoming.buffer)
   state.incoming = undefined
 }
 
