@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ROOT, SOURCE } from '../test/kit/app/service-process.ts'
 import { openDnsServer } from '../test/kit/dns/dns-server.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
-import { sendLargeMail } from './tools/large-mail.ts'
+import { LARGE_MAILS, sendLargeMail } from './tools/large-mail.ts'
 import { mailText } from './tools/mail-text.ts'
 import { openMemoryGroup } from './tools/memory-group.ts'
 import { against, quick } from './tools/options.ts'
@@ -182,6 +182,12 @@ async function main(): Promise<void> {
   const { mayfly, stop } = await start({ name: 'large', root: ROOT, under: group.under })
   const counts = await sendLargeMail(mayfly)
   await stop()
+  const accepted = counts.get('mail 250') ?? 0
+  reportGoal(
+    `250 for at least half of ${LARGE_MAILS} large mails`,
+    accepted,
+    accepted >= LARGE_MAILS / 2,
+  )
   say(
     `- With large mail there: ${[...counts].map(([what, count]) => `${what}: ${count}`).join(', ')}.`,
   )

@@ -5,6 +5,7 @@ import { proxiedClient } from './proxied-client.ts'
 
 const SENDERS = 12
 const MAILS = 8
+export const LARGE_MAILS = SENDERS * MAILS
 // Just below the default of MAYFLY_MAX_MESSAGE.
 const MAIL_BYTES = 10_000_000
 const STALLED_DOWNLOADS = 4

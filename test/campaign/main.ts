@@ -45,7 +45,6 @@ if (unknown.length > 0) {
   process.exitCode = 1
 } else {
   const selected = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
-  // The state that runs: a later commit is not tested by it.
   const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
   const findings: string[] = []
   let results = readSaved({})
@@ -80,6 +79,7 @@ async function runPart(
     const order = { count, done, report: (text: string) => show(`${name}: ${text}`) }
     const result = await part.run(order).catch(failedBatch)
     const seconds = (performance.now() - startedBatch) / 1_000
+    mustBe(commit)
     const day = new Date().toISOString().slice(0, 10)
     results = addBatch(readSaved(results), name, result, {
       commit,
@@ -102,6 +102,12 @@ async function runPart(
     )
   }
   return results
+}
+
+/** The services of a batch are started from the checkout, again and again. */
+function mustBe(commit: string): void {
+  if (currentCommit(ROOT, [RESULTS, DOCUMENT]) !== commit)
+    throw new Error(`${commit} has been changed: this batch is not saved`)
 }
 
 /** A part that cannot go on is a finding itself. */

@@ -65,7 +65,7 @@ export const diskFaults: Part = {
       async ({ engine, fault }, { count, done, report }) => {
         const { start, counts } = fault(engine, done)
         const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-        const result = await crashUnderLoad({ start, count, ...load, outages: [500, 503] })
+        const result = await crashUnderLoad({ start, count, ...load, outages: [500] })
         return { ...result, counts: { ...result.counts, ...counts } }
       },
     ),

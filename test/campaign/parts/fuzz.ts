@@ -23,7 +23,7 @@ const GOALS = {
   // On both engines.
   engines: 20_000,
 }
-const BATCHES = 20
+const BATCHES = 10
 
 /** In Chromium. */
 const SANITISER: Part = {
@@ -31,7 +31,7 @@ const SANITISER: Part = {
   unit: 'inputs',
   goal: 20_000,
   quickGoal: 200,
-  batch: 1_000,
+  batch: 2_000,
   async run({ count, done }) {
     const outcome = await fuzzInBrowser('fuzz-sanitiser', { first: done, count })
     const batch = batchOf('fuzz-sanitiser', outcome)

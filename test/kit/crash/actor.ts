@@ -22,8 +22,8 @@ export interface Actor {
   begin?(target: Target): Promise<void>
   /** Works until stopped, with these mailboxes. Outages are expected. */
   run(target: Target, round: Round): Promise<void>
-  /** Awaited before the crash, beside everything else. */
-  beforeCrash?(target: Target): Promise<void>
+  /** Awaited before the crash, beside everything else. Once `busy` has resolved, the crash waits for nothing but this. */
+  beforeCrash?(target: Target, busy: Promise<unknown>): Promise<void>
   /** What is wrong after a crash, while nothing runs. `all`: not only in the last round. */
   faults(target: Target, all: boolean): Promise<string[]>
   /** Waits for what the service completes later, and checks it. */

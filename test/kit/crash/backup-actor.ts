@@ -12,10 +12,12 @@ export function backupActor(): Actor {
 
   return {
     run: async () => {},
-    async beforeCrash(target) {
+    async beforeCrash(target, busy) {
       begun += 1
       const isInterrupted = begun % 2 === 1
-      last = { keys: await keyIds(target), backup: await target.backUp(), isInterrupted }
+      const keys = await keyIds(target)
+      if (isInterrupted) await busy
+      last = { keys, backup: await target.backUp(), isInterrupted }
       if (!isInterrupted) await last.backup.failure
     },
     async faults(target) {

@@ -43,7 +43,7 @@ export function quotaActor(): Actor {
     try {
       const status = await statusOf(`${url}${path}`, { headers: current(), agent })
       if (status === 200) tally.answered += 1
-      else if (round?.isOutage(status)) tally.lost += 1
+      else if (status === 503 || round?.isOutage(status)) tally.lost += 1
       else if (status !== 402) faults.push(`${path}: ${status}`)
       return status
     } catch (error) {

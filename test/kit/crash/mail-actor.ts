@@ -37,11 +37,14 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
   let polled = 0
   let deferred = 0
   let unanswered = 0
+  /** In this round. */
+  let acknowledged = 0
 
   function noteReply(code: number): void {
     if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
-    if (code === 0) unanswered += 1
-    else if (code !== 250) deferred += 1
+    if (code === 250) acknowledged += 1
+    else if (code === 0) unanswered += 1
+    else deferred += 1
   }
 
   /** The list of a random mailbox, by subject, compared with what was acknowledged before the request. */
@@ -90,11 +93,12 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
       const { boxes, stopped, isFaultDue } = round
       const lines: LedgerLine[] = []
       rounds.push({ boxes, lines })
+      acknowledged = 0
       const ledger = { write: (line: LedgerLine) => void lines.push(line) }
       const afterReply = async (code: number) => {
         noteReply(code)
         // Each has to be looked for.
-        if (lines.length > (isFaultDue() ? 3 : 1) * mails) await setTimeout(SLOW_PACE_MS)
+        if (acknowledged > (isFaultDue() ? 3 : 1) * mails) await setTimeout(SLOW_PACE_MS)
       }
       const { smtpPort } = target
       const options = { smtpPort, ledger, stopped, maxRecipients: MAX_RECIPIENTS, afterReply }
@@ -133,7 +137,7 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
       ...rounds.flatMap(({ boxes }) => boxes.flatMap(({ email, token }) => [email, token])),
     ],
   }
-  return { ...actor, isBusy: () => current().lines.length >= mails }
+  return { ...actor, isBusy: () => acknowledged >= mails }
 }
 
 /** What is wrong with a list, by what was acknowledged before it was requested. */

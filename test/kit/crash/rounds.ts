@@ -24,7 +24,7 @@ interface CrashOptions {
   /** Distinguishes the faults of a batch from those of others. */
   first?: number
   report?(text: string): void
-  /** Statuses that the fault excuses. */
+  /** Statuses that the fault excuses, besides 503. */
   outages?: readonly number[]
   /** Where the data and the log are kept if there is a finding. */
   evidence?: string
@@ -42,7 +42,7 @@ export interface CrashResult {
  */
 export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult> {
   const { count, mails, root, actors = [], first = 0, report, evidence } = options
-  const { outages = [503] } = options
+  const { outages = [] } = options
   const [folder, elsewhere] = [tempFolder(DISK), tempFolder(DISK)]
   // PostgreSQL's user needs access to its data.
   chmodSync(folder.path, 0o755)
@@ -79,14 +79,23 @@ export async function crashUnderLoad(options: CrashOptions): Promise<CrashResult
     const secrets = all.flatMap((actor) => actor.secrets?.() ?? [])
     findings.push(...logFaults(running.output(), secrets))
     if (evidence !== undefined && findings.length > 0) {
-      const isData = (path: string) => !path.endsWith('.img')
-      cpSync(folder.path, evidence, { recursive: true, filter: isData })
-      writeFileSync(join(evidence, 'output.log'), running.output())
+      findings.push(...keepEvidence(folder.path, evidence, running.output()))
     }
     return { done, counts: Object.assign({}, ...all.map((actor) => actor.counts())), findings }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
     for (const actor of actors) await actor.close?.()
+  }
+}
+
+/** Servers may still write there. */
+function keepEvidence(folder: string, evidence: string, output: string): string[] {
+  try {
+    cpSync(folder, evidence, { recursive: true, filter: (path) => !path.endsWith('.img') })
+    writeFileSync(join(evidence, 'output.log'), output)
+    return []
+  } catch (error) {
+    return [`evidence is not complete: ${error}`]
   }
 }
 
@@ -119,16 +128,14 @@ async function crashOnce(running: Running, { all, turn, outages, isBusy }: Crash
     boxes,
     stopped: () => stopping,
     isFaultDue: () => isFaultDue,
-    isOutage: (status: number) => outages.includes(status),
+    isOutage: (status: number) => status === 503 || (isFaultDue && outages.includes(status)),
   }
   const work = Promise.all(all.map((actor) => actor.run(running, round)))
   // Awaited below, but it may reject before.
   work.catch(() => {})
   try {
-    await Promise.all([
-      waitUntil(isBusy),
-      ...all.map(async (actor) => await actor.beforeCrash?.(running)),
-    ])
+    const busy = waitUntil(isBusy)
+    await Promise.all([busy, ...all.map(async (actor) => await actor.beforeCrash?.(running, busy))])
     isFaultDue = true
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 200))
     await running.restart(turn)

@@ -276,7 +276,7 @@ function* checkLeases(history: Indexed): Iterable<Violation> {
   }
 }
 
-/** Nodes that work in turns have no lease: it takes longer to move. A single one may be a request that was sent again after a partition. */
+/** Nodes that work in turns have no lease: it takes longer to move. A single return may be a request that was resent after a partition. */
 function* checkTurns(name: string, sightings: readonly EntryOf<'lease'>[]): Iterable<Violation> {
   let [last, before]: (Entry | undefined)[] = []
   let returns = 0

@@ -185,7 +185,8 @@ async function storedMails(
       const hash = contents ? sha256(await rawMail(url, token, id)) : undefined
       mails.set(subject, [...(mails.get(subject) ?? []), hash])
     }
-    if (page.length < PAGE || !contents) return mails
+    if (page.length < PAGE) return mails
+    if (!contents) throw new Error(`${PAGE} mails or more: they must be deleted to see all`)
     const body = new URLSearchParams({ token, ids: page.map(({ id }) => id).join(',') })
     const response = await fetch(`${url}/api/delete-mail`, { method: 'POST', body })
     if (response.status !== 200) throw new Error(await response.text())
