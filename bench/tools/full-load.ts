@@ -6,6 +6,7 @@ import { quick } from './options.ts'
 import { figure, progress, reportGoal, reportTable, say } from './report.ts'
 
 const FULL_SECONDS = quick ? 2 : 20
+/** For each node: with fewer, its groups are smaller than those of the node whose costs were measured. */
 const FULL_CONCURRENCY = 40
 const MAX_ERROR = 0.2
 
@@ -53,7 +54,7 @@ export async function checkModel(
     const start = performance.now()
     let done = 0
     const end = start + seconds * 1_000
-    await inTurns(Number.POSITIVE_INFINITY, FULL_CONCURRENCY, operation, () => {
+    await inTurns(Number.POSITIVE_INFINITY, FULL_CONCURRENCY * nodes, operation, () => {
       done += 1
       return performance.now() < end
     })
@@ -85,7 +86,7 @@ const GOALS = { perSecond: 'rate', nodeCpu: 'CPU of the nodes', postgresCpu: 'CP
 export function reportChecks(checks: readonly Check[]): void {
   say(
     '',
-    `### Model and measurement, ${FULL_CONCURRENCY} operations of a mix at a time`,
+    `### Model and measurement, ${FULL_CONCURRENCY} operations of a mix at a time per node`,
     '',
     `- The mix, of 100: ${Object.entries(FULL_MIX)
       .map(([name, count]) => `${count} ${name}`)
