@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { freeLarge } from '../base/free-large.ts'
 import type { Log } from '../base/log/log.ts'
 import { openParseOnce, type ParseRequest } from '../mail/read/parse-once.ts'
 import { openMailSandbox, openParser } from '../mime/parser.ts'
@@ -36,14 +37,17 @@ export function openChildren(
     )
   else log.debug({ isolation }, 'isolation of child processes')
   const dns = openDns({ servers: senderChecks.dns, now })
-  const checker = openChecker({ dns, log, sandbox })
+  const checker = openChecker({ dns, log, sandbox, maxBytes: memory.checkBytes })
   return {
     parse,
     commands: {
       parse: ({ rawId, request }: { rawId: number; request: ParseRequest }, signal: AbortSignal) =>
         parse(rawId, request, signal),
-      checkSender: ({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) =>
-        checker.check(facts, priority),
+      async checkSender({ priority, ...facts }: SenderCheckInput & { priority?: 'background' }) {
+        const checks = await checker.check(facts, priority)
+        freeLarge(facts.raw)
+        return checks
+      },
     },
     async close() {
       parser.close()

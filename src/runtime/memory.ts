@@ -32,6 +32,8 @@ export function memoryLimits(bytes: number) {
      * four times what is in use, not two, before it collects garbage.
      */
     smtpHeap: isSmall ? { maxOldMb: 256, maxYoungMb: 12 } : { maxOldMb: 4_096, maxYoungMb: 48 },
+    /** Of mail whose sender is being checked. */
+    checkBytes: Math.floor(64 * MB * share),
     responseCacheBytes: Math.floor(64 * MB * share),
     children: isSmall ? 1 : 2,
     /** Of each child process. */

@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { freeLarge } from '../base/free-large.ts'
 import { type Db, emptyLogRegularly } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { type PortRequest, type PortResponse, portResponse } from './ports.ts'
@@ -17,6 +18,7 @@ export function serveWrites(
     port.on('message', (requests: PortRequest[]) => {
       const group = [...requests.map((request) => ({ port, request })), ...collect(ports)]
       respondAll(group, commitGroup(group.map((entry) => entry.request)))
+      for (const { request } of group) freeMail(request)
     })
   }
   const stopEmptying = emptyLogRegularly(db)
@@ -27,6 +29,12 @@ export function serveWrites(
       db.close()
     },
   }
+}
+
+/** It was transferred to this thread. */
+function freeMail({ value }: PortRequest): void {
+  const [mail] = value as [{ raw?: Uint8Array }?]
+  if (mail?.raw) freeLarge(mail.raw)
 }
 
 interface GroupEntry {

@@ -26,6 +26,7 @@ export interface CheckerOptions {
   maxConcurrent?: number
   /** Most concurrent `background` checks. */
   maxBackground?: number
+  /** Of mail, unless it is a single one. */
   maxBytes?: number
 }
 
@@ -62,7 +63,7 @@ export function openChecker({
       const size = facts.raw.length
       const clientIp = plainIp(facts.clientIp)
       const most = priority === 'background' ? maxBackground : maxConcurrent
-      const full = concurrent >= most || bytes + size > maxBytes
+      const full = concurrent >= most || (bytes > 0 && bytes + size > maxBytes)
       if (!clientIp || full) return undefined
       concurrent += 1
       bytes += size

@@ -6,6 +6,7 @@ import {
   zstdDecompress,
   zstdDecompressSync,
 } from 'node:zlib'
+import { freeLarge } from '../base/free-large.ts'
 import { isSharedMailbox } from '../mail/rules/session.ts'
 import type { NewMail } from '../mail/store.ts'
 
@@ -16,7 +17,10 @@ export function compress(bytes: Uint8Array | string): Uint8Array {
   // By default Node allocates 64 KB per call.
   const chunkSize = Math.min(bytes.length + 128, MAX_CHUNK_BYTES)
   // zlib returns a slice of a larger buffer; a buffer of its own can be transferred to another thread.
-  return new Uint8Array(zstdCompressSync(bytes, { ...OPTIONS, chunkSize }))
+  const slice = zstdCompressSync(bytes, { ...OPTIONS, chunkSize })
+  const compressed = new Uint8Array(slice)
+  freeLarge(slice)
+  return compressed
 }
 
 const compressInPool = promisify(zstdCompress)

@@ -1,3 +1,4 @@
+import { freeLarge } from '../../base/free-large.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Parse, Parser } from '../../mime/parser.ts'
 import { type Mail, PARSE_VERSION } from '../../shared/mail.ts'
@@ -64,6 +65,7 @@ export function openParseOnce({ store, parser }: ParseOnceDeps): ParseOnce {
     const raw = await store.readRaw(rawId)
     if (!raw) return undefined
     const mail = await parse(raw.bytes)
+    freeLarge(raw.bytes)
     const isKept = wanted.has(rawId) || (!transient && (await canStore()))
     const isStored = isKept && (await keep(rawId, mail))
     return isStored && isLong(mail) ? 'stored' : mail
