@@ -33,7 +33,7 @@ export function serveWrites(
 
 /** It was transferred to this thread. */
 function freeMail({ value }: PortRequest): void {
-  const [mail] = value as [{ raw?: Uint8Array }?]
+  const [mail] = (Array.isArray(value) ? value : []) as [{ raw?: Uint8Array }?]
   if (mail?.raw) freeLarge(mail.raw)
 }
 

@@ -166,10 +166,13 @@ async function runChecks(
   runCheck: RunCheck,
   { clientIp, helo, mailFrom, shown, raw, receivedAt }: SenderCheckInput,
 ): Promise<SenderChecks> {
-  const [spf, dkim] = await Promise.all([
+  const first = [
     runCheck<'spf'>({ kind: 'spf', clientIp, helo, mailFrom }),
     runCheck<'dkim'>({ kind: 'dkim', raw, receivedAt }),
-  ])
+  ] as const
+  // If one of them rejects, the other still needs `raw`, which the caller frees.
+  await Promise.allSettled(first)
+  const [spf, dkim] = await Promise.all(first)
   const results = { spf: spf?.result ?? 'permerror', dkim: dkim?.result ?? 'permerror' }
   // The authors come from the DKIM check.
   if (!dkim) return { ...results, dmarc: 'permerror' }
