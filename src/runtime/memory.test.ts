@@ -18,6 +18,7 @@ for (const [megabytes, threads, children, mailMb, sendMb, cacheMb] of [
       mailBytes: mailMb * MB,
       sendBytes: sendMb * MB,
       responseCacheBytes: cacheMb * MB,
+      checkBytes: cacheMb * MB,
     })
   })
 }

@@ -19,7 +19,7 @@ export function memoryLimits(bytes: number) {
   const share = Math.min(1, bytes / ENOUGH_BYTES)
   const isSmall = bytes < SMALL_BYTES
   return {
-    /** Of old objects in each other thread but the main one. */
+    /** Of old objects in each thread but the main one and those of SMTP. */
     threadMb: Math.min(1_536, Math.max(256, Math.floor(bytes / 2 / MB))),
     /** Most threads of a kind, unless their number is set. */
     threads: isSmall ? 1 : 4,

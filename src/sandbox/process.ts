@@ -93,7 +93,7 @@ export function startChild<Job extends object, Result extends { kind: string }>(
     }
   }
   const ready = held(waitUntilReady(child, name, limits.startMs)).then(() => {
-    preferWhenOutOfMemory(child)
+    killFirstIfMemoryRunsOut(child)
     return usageOf(child)?.cpuMs ?? performance.now() - startedAt
   })
   let lost = false
@@ -124,8 +124,8 @@ export function startChild<Job extends object, Result extends { kind: string }>(
   }
 }
 
-/** The kernel then kills the child rather than the service: a job is repeated, or one mail is not parsed. */
-function preferWhenOutOfMemory(child: ChildProcess): void {
+/** The child, not the service: a job is repeated, or one mail is not parsed. */
+function killFirstIfMemoryRunsOut(child: ChildProcess): void {
   try {
     writeFileSync(`/proc/${nodeOf(child)}/oom_score_adj`, '1000')
   } catch {

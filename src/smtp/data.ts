@@ -1,3 +1,5 @@
+import { freeLarge } from '../base/free-large.ts'
+
 const CR = 0x0d
 const LF = 0x0a
 const DOT = 0x2e
@@ -76,21 +78,11 @@ export function discardData(reader: DataReader, reason: DropReason): void {
   reader.skipBudget = EXCESS_BYTES + (reason === 'too_big' ? 0 : reader.maxBytes)
   const { buffer } = reader
   keepTail(reader, buffer.subarray(0, reader.length))
-  freeBuffer(buffer)
+  freeLarge(buffer)
 }
 
 export function bufferedBytes(reader: DataReader): number {
   return reader.buffer === LEADING_CRLF || reader.dropped ? 0 : reader.buffer.length
-}
-
-/** At once, not with the next garbage collection: with large mail, garbage is many times what is in use. */
-export function freeBuffer(buffer: Buffer<ArrayBuffer>): void {
-  if (hasOwnMemory(buffer)) buffer.buffer.transfer(0)
-}
-
-/** Short ones are slices of a buffer that all share. */
-function hasOwnMemory(buffer: Buffer<ArrayBuffer>): boolean {
-  return buffer !== LEADING_CRLF && buffer.length === buffer.buffer.byteLength
 }
 
 /** Undoes dot-stuffing. The result is a copy of exactly its own size. */
@@ -166,7 +158,7 @@ function append(reader: DataReader, bytes: Buffer): void {
 
 /** A transfer frees the former bytes. */
 function grown({ buffer }: DataReader, bytes: number): Buffer<ArrayBuffer> {
-  if (hasOwnMemory(buffer)) return Buffer.from(buffer.buffer.transfer(bytes))
+  if (buffer !== LEADING_CRLF) return Buffer.from(buffer.buffer.transfer(bytes))
   const first = Buffer.allocUnsafeSlow(bytes)
   buffer.copy(first)
   return first

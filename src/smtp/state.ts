@@ -1,9 +1,10 @@
 import type { Address } from '../base/address.ts'
+import { freeLarge } from '../base/free-large.ts'
 import type { LoggedRecipient } from '../mail/log/rules.ts'
 import type { Recipient, RecipientRefusal } from '../mail/rules/recipient.ts'
 import type { RuleRefusal } from '../shared/address-rules.ts'
 import type { Envelope } from '../shared/mail.ts'
-import { type DataReader, freeBuffer } from './data.ts'
+import type { DataReader } from './data.ts'
 import type { LineReader } from './parser.ts'
 import { acceptedReply, isRefusal, REPLIES } from './replies.ts'
 
@@ -129,7 +130,7 @@ export function resetTransaction(state: State): void {
 
 /** Frees what is buffered. */
 export function endData(state: State): void {
-  if (state.incoming) freeBuffer(state.incoming.buffer)
+  if (state.incoming) freeLarge(state.incoming.buffer)
   state.incoming = undefined
 }
 
