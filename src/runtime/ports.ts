@@ -153,7 +153,7 @@ function errorOf(response: { refused: PortProblem } | { failed: PortError }): Er
 }
 
 /** Only buffers that contain nothing but the value's own bytes: a transfer detaches them from the sender. */
-function buffersIn(value: unknown): ArrayBuffer[] {
+export function buffersIn(value: unknown): ArrayBuffer[] {
   if (Array.isArray(value)) return value.flatMap(buffersIn)
   if (typeof value !== 'object' || value === null) return []
   const views = value instanceof Uint8Array ? [value] : Object.values(value)

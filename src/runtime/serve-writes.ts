@@ -2,7 +2,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { freeLarge } from '../base/free-large.ts'
 import { type Db, emptyLogRegularly } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
-import { type PortRequest, type PortResponse, portResponse } from './ports.ts'
+import { buffersIn, type PortRequest, type PortResponse, portResponse } from './ports.ts'
 
 // Limits how long the first request of a group waits for the last.
 const MAX_GROUP_SIZE = 512
@@ -18,7 +18,9 @@ export function serveWrites(
     port.on('message', (requests: PortRequest[]) => {
       const group = [...requests.map((request) => ({ port, request })), ...collect(ports)]
       respondAll(group, commitGroup(group.map((entry) => entry.request)))
-      for (const { request } of group) freeMail(request)
+      // They were transferred to this thread, and nobody needs them any more.
+      const buffers = group.flatMap(({ request }) => buffersIn(request.value))
+      for (const buffer of buffers) freeLarge(new Uint8Array(buffer))
     })
   }
   const stopEmptying = emptyLogRegularly(db)
@@ -29,12 +31,6 @@ export function serveWrites(
       db.close()
     },
   }
-}
-
-/** It was transferred to this thread. */
-function freeMail({ value }: PortRequest): void {
-  const [mail] = (Array.isArray(value) ? value : []) as [{ raw?: Uint8Array }?]
-  if (mail?.raw) freeLarge(mail.raw)
 }
 
 interface GroupEntry {
