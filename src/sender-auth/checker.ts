@@ -170,7 +170,7 @@ async function runChecks(
     runCheck<'spf'>({ kind: 'spf', clientIp, helo, mailFrom }),
     runCheck<'dkim'>({ kind: 'dkim', raw, receivedAt }),
   ] as const
-  // If one of them rejects, the other still needs `raw`, which the caller frees.
+  // If one of them rejects, the other may still need `raw`, which the caller frees.
   await Promise.allSettled(first)
   const [spf, dkim] = await Promise.all(first)
   const results = { spf: spf?.result ?? 'permerror', dkim: dkim?.result ?? 'permerror' }
