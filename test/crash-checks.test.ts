@@ -5,16 +5,17 @@ import { fetchFaults } from './kit/crash/gmail-actor.ts'
 import { deliveryFaults, orderFaults, quotaFaults } from './kit/crash/key-actors.ts'
 import { listFaults } from './kit/crash/mail-actor.ts'
 import { logFaults } from './kit/crash/rounds.ts'
-import { expiryFault, extensionFault, sweepFaults } from './kit/crash/session-actor.ts'
-import { compareMailbox, strayMails } from './kit/store/ledger.ts'
+import { expiryFault, extensionFault, strayFault, sweepFaults } from './kit/crash/session-actor.ts'
+import { compareMailbox } from './kit/store/ledger.ts'
 
 // The checks of `npm run campaign` find violations that are planted here.
 
-const line = { uuid: 'a', sha256: '1', token: 't' }
+const line = { uuid: 'a', sha256: '1', token: 't', isAcknowledged: true }
+const unanswered = { ...line, isAcknowledged: false }
 const mails = (...hashes: (string | undefined)[]) => new Map([['a', hashes]])
-const sentTo = (...tokens: string[]) => new Map([['a', tokens.map((token) => ({ token }))]])
-const nothing = { expected: [], deleted: [] }
+const sent = { expected: [], deleted: [], sent: [line] }
 const delivery = { acknowledged: [1, 3], delivered: [1, 2, 3], used: 3 }
+const over = { isOver: true }
 const backup = { keys: ['k1', 'k2'], failure: undefined, isInterrupted: false }
 const lag = (seconds: number) => `# HELP\nmayfly_sweep_lag_seconds ${seconds}\nother 1`
 
@@ -23,11 +24,12 @@ test.for<[string, string[], RegExp | undefined]>([
   ['lost mail', compareMailbox([line], new Map()), /missing/],
   ['changed mail', compareMailbox([line], mails('2')), /changed/],
   ['listed mail', compareMailbox([line], mails(undefined)), undefined],
-  ['doubled mail', strayMails('t', sentTo('t'), mails('1', '1')), /twice/],
-  ['doubled mail without a 250', strayMails('t', new Map(), mails('1', '1')), /twice/],
-  ['mail without a 250', strayMails('t', new Map(), mails('1')), undefined],
-  ['mail of several', strayMails('t', sentTo('u', 't'), mails('1')), undefined],
-  ['mail of others', strayMails('t', sentTo('u', 'v'), mails('1')), /not sent to/],
+  ['doubled mail', compareMailbox([line], mails('1', '1')), /twice/],
+  ['mail without a 250', compareMailbox([unanswered], mails('1')), undefined],
+  ['lost mail without a 250', compareMailbox([unanswered], new Map()), undefined],
+  ['doubled mail without a 250', compareMailbox([unanswered], mails('1', '1')), /twice/],
+  ['changed mail without a 250', compareMailbox([unanswered], mails('2')), /changed/],
+  ['mail of others', compareMailbox([], mails('1')), /not sent to/],
   ['deleted mail', compareMailbox([{ ...line, deletion: 'done' }], new Map()), undefined],
   [
     'deleted mail that is back',
@@ -44,14 +46,11 @@ test.for<[string, string[], RegExp | undefined]>([
     compareMailbox([{ ...line, deletion: 'requested' }], mails('1')),
     undefined,
   ],
-  ['a list with it', listFaults({ ...nothing, expected: [line] }, mails('1')), undefined],
-  ['a list without it', listFaults({ ...nothing, expected: [line] }, new Map()), /not in a list/],
-  [
-    'a list without deleted mail',
-    listFaults({ ...nothing, deleted: [line] }, new Map()),
-    undefined,
-  ],
-  ['a list with deleted mail', listFaults({ ...nothing, deleted: [line] }, mails('1')), /deletion/],
+  ['a list with it', listFaults({ ...sent, expected: [line] }, ['a']), undefined],
+  ['a list without it', listFaults({ ...sent, expected: [line] }, []), /not in a list/],
+  ['a list without deleted mail', listFaults({ ...sent, deleted: [line] }, []), undefined],
+  ['a list with deleted mail', listFaults({ ...sent, deleted: [line] }, ['a']), /deletion/],
+  ['a list with mail of others', listFaults(sent, ['a', 'b']), /b is in a list .* not sent to/],
   [
     'a key that is used up',
     quotaFaults({ answered: 9, lost: 2 }, { used: 10, limit: 10 }),
@@ -77,15 +76,18 @@ test.for<[string, string[], RegExp | undefined]>([
     quotaFaults({ answered: 9, lost: 0 }, { used: 9, limit: 10 }),
     /9 requests of a plan of 10/,
   ],
-  ['webhooks in order', orderFaults([1, 2, 2, 4]), undefined],
-  ['webhooks out of order', orderFaults([1, 3, 2]), /mail 2 after mail 3/],
+  ['webhooks in order', orderFaults([1, 2, 2, 4], 4), undefined],
+  ['webhooks out of order', orderFaults([1, 3, 2], 3), /mail 2 after mail 3/],
+  ['a webhook of another mail', orderFaults([1, Number.NaN], 1), /mail NaN of 1/],
   ['delivered webhooks', deliveryFaults(delivery), undefined],
   ['a missing webhook', deliveryFaults({ ...delivery, acknowledged: [4] }), /mail 4 never/],
   ['a webhook charged twice', deliveryFaults({ ...delivery, used: 4 }), /3 messages .* 4 charged/],
   ['a webhook not charged', deliveryFaults({ ...delivery, used: 2 }), /3 messages .* 2 charged/],
-  ['fetched mail', fetchFaults(['2', '1'], 2), undefined],
-  ['mail fetched twice', fetchFaults(['1', '2', '1'], 2), /mail 1 .* twice/],
-  ['mail not fetched', fetchFaults(['2'], 2), /mail 1 .* not fetched/],
+  ['fetched mail', fetchFaults(['2', '1'], ['1', '2'], over), undefined],
+  ['mail fetched twice', fetchFaults(['1', '2', '1'], ['1', '2'], over), /mail 1 .* twice/],
+  ['mail of another alias', fetchFaults(['1', '2'], ['2'], over), /mail 1 was not delivered/],
+  ['mail not fetched', fetchFaults(['2'], ['1', '2'], over), /mail 1 .* not fetched/],
+  ['mail not fetched yet', fetchFaults(['2'], ['1', '2'], { isOver: false }), undefined],
   ['a backup', backupFaults(backup, [['k2', 'k1', 'k3']]), undefined],
   ['a backup that lacks a key', backupFaults(backup, [['k1']]), /none with the keys k1,k2/],
   ['a backup that is gone', backupFaults(backup, []), /reported as written/],
@@ -104,6 +106,7 @@ test.for<[string, string[], RegExp | undefined]>([
   ['a sweep that does not run', sweepFaults(lag(120)), /wait 120 s/],
   ['a sweep without a figure', sweepFaults('other 1'), /NaN/],
   ['a log without secrets', logFaults('{"msg":"started"}\n', ['t0ken']), undefined],
+  ['a log with an address', logFaults('?to=a%40b.test\n', ['a@b.test']), /a%40b/],
   ['a log with a token', logFaults('{"msg":"started"}\n{"a":"t0ken"}\n', ['t0ken']), /"t0ken"/],
   ['a control that loses mail', controlOf('1: a is missing', '2: b is missing'), undefined],
   [
@@ -134,6 +137,9 @@ test.for<[string, string | undefined, RegExp | undefined]>([
   ['lost', expiryFault(10_000, { status: 401, before: 0, after: 5_000 }), /gone before/],
   ['revived', expiryFault(10_000, { status: 200, before: 12_000, after: 12_000 }), /expired at/],
   ['failing', expiryFault(10_000, { status: 500, before: 0, after: 1 }), /answers 500/],
+  ['empty', strayFault('a@b.test', []), undefined],
+  ['in use', strayFault('a@b.test', [{ subject: 'short-lived a@b.test' }]), undefined],
+  ['read by others', strayFault('a@b.test', [{ subject: 'other' }]), /"other" .* not sent to/],
   ['extended', extensionFault(10_000, '1970-01-01T00:00:10.000Z'), undefined],
   ['no longer extended', extensionFault(10_000, '1970-01-01T00:00:09.000Z'), /extended to/],
   ['without an expiry', extensionFault(0, 'undefined'), /expires at undefined/],

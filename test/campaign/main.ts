@@ -10,6 +10,7 @@ import {
   addBatch,
   currentCommit,
   doneBefore,
+  findingsOf,
   type Results,
   readResults,
   thisMachine,
@@ -37,18 +38,24 @@ const { values: options } = parseArgs({
   options: { quick: { type: 'boolean' }, part: { type: 'string', multiple: true } },
 })
 const { quick = false, part: names = [] } = options
+const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
 const unknown = names.filter((name) => !PARTS.some((part) => part.name === name))
 
 if (unknown.length > 0) {
   const known = PARTS.map(({ name }) => name).join(', ')
   process.stderr.write(`Unknown part: ${unknown.join(', ')}. Available: ${known}\n`)
   process.exitCode = 1
+} else if (commit.endsWith('+') && !quick) {
+  process.stderr.write('Results are saved with their commit: commit your changes first.\n')
+  process.exitCode = 1
 } else {
   const selected = PARTS.filter(({ name }) => names.length === 0 || names.includes(name))
-  const commit = currentCommit(ROOT, [RESULTS, DOCUMENT])
-  const findings: string[] = []
   let results = readSaved({})
-  for (const part of selected) results = await runPart(part, results, { commit, findings })
+  for (const part of selected) results = await runPart(part, results, commit)
+  const findings = findingsOf(
+    results,
+    selected.map(({ name }) => name),
+  )
   process.stdout.write(`\n${renderTables(selected, results)}\n`)
   process.stdout.write(`${findings.length} findings\n${findings.join('\n')}\n`)
   if (findings.length > 0) process.exitCode = 1
@@ -56,11 +63,7 @@ if (unknown.length > 0) {
   process.exit()
 }
 
-async function runPart(
-  part: Part,
-  before: Results,
-  { commit, findings }: { commit: string; findings: string[] },
-): Promise<Results> {
+async function runPart(part: Part, before: Results, commit: string): Promise<Results> {
   const { name, unit, batch } = part
   const goal = quick ? part.quickGoal : part.goal
   const problem = part.problem?.()
@@ -79,6 +82,7 @@ async function runPart(
     const order = { count, done, report: (text: string) => show(`${name}: ${text}`) }
     const result = await part.run(order).catch(failedBatch)
     const seconds = (performance.now() - startedBatch) / 1_000
+    for (const finding of result.findings) process.stdout.write(`${name}: FOUND: ${finding}\n`)
     mustBe(commit)
     const day = new Date().toISOString().slice(0, 10)
     results = addBatch(readSaved(results), name, result, {
@@ -88,8 +92,6 @@ async function runPart(
       day,
     })
     if (!quick) save(results)
-    for (const finding of result.findings) process.stdout.write(`${name}: FOUND: ${finding}\n`)
-    findings.push(...result.findings.map((finding) => `${name}: ${finding}`))
     const now = doneBefore(results, name)
     const pace = (performance.now() - started) / 1_000 / (now - first)
     const left = now < goal ? `, about ${duration((goal - now) * pace)} left` : ''

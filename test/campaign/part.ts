@@ -6,7 +6,7 @@ export interface Part {
   unit: string
   goal: number
   quickGoal: number
-  /** The most that one call of `run` is asked for, about two minutes' worth: a campaign that is stopped loses one batch. */
+  /** The most that one call of `run` is asked for, a few minutes' worth: a campaign that is stopped loses one batch. */
   batch: number
   /** Why it cannot run here; undefined if it can. */
   problem?(): string | undefined

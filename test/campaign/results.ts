@@ -23,8 +23,18 @@ export function readResults(file: string): Results {
 }
 
 export function writeResults(file: string, results: Results): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(results, undefined, 2)}\n`)
-  renameSync(`${file}.new`, file)
+  const made = `${file}.${process.pid}`
+  writeFileSync(made, `${JSON.stringify(results, undefined, 2)}\n`)
+  renameSync(made, file)
+}
+
+/** What has been found by these parts, in all batches. */
+export function findingsOf(results: Results, names: readonly Part['name'][]): string[] {
+  return names.flatMap((name) =>
+    (results[name] ?? []).flatMap(({ findings }) =>
+      findings.map((finding) => `${name}: ${finding}`),
+    ),
+  )
 }
 
 export function doneBefore(results: Results, name: Part['name']): number {

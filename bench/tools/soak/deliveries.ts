@@ -55,7 +55,7 @@ export async function openWebhook({ request, senders, tally, key }: WebhookDeps)
       const missing = () => accepted.filter((number) => !received.includes(number))
       await waitUntil(() => missing().length === 0).catch(() => 'reported below')
       return [
-        ...orderFaults(received),
+        ...orderFaults(received, sentAt.size),
         ...missing().map((number) => `mail ${number} never came to the webhook`),
       ]
     },
@@ -91,12 +91,7 @@ export async function openAccount(folder: string) {
       (await checkMail(url, token, '&limit=500')).map(({ subject }) => subject)
     const isComplete = async () => new Set(await list()).size === subjects.length
     await waitUntil(isComplete).catch(() => 'reported below')
-    const found = await list()
-    const missing = subjects.filter((subject) => !found.includes(subject))
-    return [
-      ...fetchFaults(found),
-      ...missing.map((subject) => `mail ${subject} of the account was not fetched`),
-    ]
+    return fetchFaults(await list(), subjects, { isOver: true })
   }
 
   return {

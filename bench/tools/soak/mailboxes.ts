@@ -36,7 +36,7 @@ export interface Box extends TestMailbox {
   usedId: number
 }
 
-/** Mailboxes that last, and the unique mails that were accepted for them. */
+/** Mailboxes that last, and the unique mails that were sent to them. */
 export interface Recorded {
   boxes: readonly TestMailbox[]
   lines: LedgerLine[]
@@ -92,9 +92,14 @@ export function openMailboxes({ request, senders, tally, key }: Deps) {
   const poolAddress = () => `p${Math.floor(Math.random() * POOL_ADDRESSES)}@pool.test`
 
   async function sendRecorded({ lines }: Recorded, { email, token }: TestMailbox): Promise<void> {
-    const make = () => uniqueMail(200 + Math.floor(Math.random() * 8_000))
-    const { uuid, sha256 } = await senders.send(email, make)
-    lines.push({ uuid, sha256, token })
+    const make = () => {
+      const { uuid, raw, sha256 } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+      const line = { uuid, sha256, token, isAcknowledged: false }
+      lines.push(line)
+      return { raw, line }
+    }
+    const { line } = await senders.send(email, make)
+    line.isAcknowledged = true
   }
 
   /** A message that is not used yet, and its mailbox. */

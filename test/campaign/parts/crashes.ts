@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { ENGINES, type Engine } from '../../kit/crash/engines.ts'
 import { mixedLoad } from '../../kit/crash/load.ts'
 import { withPowerCuts } from '../../kit/crash/on-disk.ts'
-import { crashUnderLoad } from '../../kit/crash/rounds.ts'
+import { type CrashResult, crashUnderLoad } from '../../kit/crash/rounds.ts'
 import { loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
 import { findProgram } from '../../kit/programs/programs.ts'
-import type { Part } from '../part.ts'
+import type { BatchOrder, Part } from '../part.ts'
 
 /** Acknowledged before each fault. About twice as many are until it happens: more than a million at all kills and power cuts. */
-export const MAILS = 250
+const MAILS = 250
 const FAULTS = 500
 
 /** Debian's packages are those of `npm test`. */
@@ -28,14 +28,22 @@ function crashPart(
     goal: FAULTS,
     quickGoal: 1,
     batch: 20,
-    async run({ count, done, report }) {
-      const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-      const evidence = join(tmpdir(), `mayfly-${fixed.name}-${done}-${process.pid}`)
-      const result = await crashUnderLoad({ start, count, ...load, evidence })
-      const findings = result.findings.map((finding) => `${finding} (${evidence})`)
-      return { ...result, findings }
-    },
+    run: (order) => crashUnderMixedLoad(fixed.name, start, order),
   }
+}
+
+/** If there is a finding, what is left is kept, and the finding says where. */
+export async function crashUnderMixedLoad(
+  name: string,
+  start: Engine['start'],
+  { count, done, report }: BatchOrder,
+  outages: readonly number[] = [],
+): Promise<CrashResult> {
+  const evidence = join(tmpdir(), `mayfly-${name}-${done}-${process.pid}`)
+  const load = { mails: MAILS, actors: await mixedLoad(), first: done, report, outages, evidence }
+  const result = await crashUnderLoad({ start, count, ...load })
+  const findings = result.findings.map((finding) => `${finding} (${evidence})`)
+  return { ...result, findings }
 }
 
 const cutProblem = () => programProblem() ?? loopDiskProblem()

@@ -5,16 +5,14 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { cutWithoutSync } from '../../kit/crash/control.ts'
 import { ENGINES, type Engine } from '../../kit/crash/engines.ts'
-import { mixedLoad } from '../../kit/crash/load.ts'
 import { withPowerCuts } from '../../kit/crash/on-disk.ts'
-import { crashUnderLoad } from '../../kit/crash/rounds.ts'
 import { loopDiskProblem, makeLoopDisk } from '../../kit/programs/power-cut.ts'
 import { makeTornDisk, tornDiskProblem } from '../../kit/programs/torn-disk.ts'
 import { connectSmtp } from '../../kit/smtp/smtp-client.ts'
 import { waitUntil } from '../../kit/wait-until.ts'
 import type { Batch, BatchOrder, Part } from '../part.ts'
 import { merge } from '../results.ts'
-import { MAILS, programProblem } from './crashes.ts'
+import { crashUnderMixedLoad, programProblem } from './crashes.ts'
 
 const FAULT_MS = 1_000
 const FAILED_SYNCS_PERCENT = 30
@@ -33,7 +31,7 @@ export const tornWrites: Part = {
   batch: 10,
   problem,
   run: (order) =>
-    runEach(engines, order, async (engine, { count, done, report }) => {
+    runEach(engines, order, async (engine, share) => {
       const writes = { 'unsynced writes': 0, 'lost writes': 0, 'torn writes': 0 }
       const tell: TornTell = ({ unsynced, made, torn }) => {
         if (unsynced === 0) throw new Error('everything was synced at a cut')
@@ -41,9 +39,10 @@ export const tornWrites: Part = {
         writes['lost writes'] += unsynced - made
         writes['torn writes'] += torn
       }
-      const start = withPowerCuts(engine, (folder) => makeTornDisk(folder, { seed: done, tell }))
-      const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-      const result = await crashUnderLoad({ start, count, ...load })
+      const start = withPowerCuts(engine, (folder) =>
+        makeTornDisk(folder, { seed: share.done, tell }),
+      )
+      const result = await crashUnderMixedLoad('torn-writes', start, share)
       return { ...result, counts: { ...result.counts, ...writes } }
     }),
 }
@@ -62,10 +61,9 @@ export const diskFaults: Part = {
     runEach(
       engines.flatMap((engine) => [failSyncs, fillDisk].map((fault) => ({ engine, fault }))),
       order,
-      async ({ engine, fault }, { count, done, report }) => {
-        const { start, counts } = fault(engine, done)
-        const load = { mails: MAILS, actors: await mixedLoad(), first: done, report }
-        const result = await crashUnderLoad({ start, count, ...load, outages: [500] })
+      async ({ engine, fault }, share) => {
+        const { start, counts } = fault(engine, share.done)
+        const result = await crashUnderMixedLoad('disk-faults', start, share, [500])
         return { ...result, counts: { ...result.counts, ...counts } }
       },
     ),

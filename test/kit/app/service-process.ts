@@ -84,7 +84,13 @@ export async function spawnService(options: SpawnOptions): Promise<ServiceProces
   // Not "exit", which may come before the last lines of its output.
   const ended = once(child, 'close').then(() => child.exitCode)
   const url = `http://${host}:${ports.http}`
-  await waitForLivez(`${url}/livez`, child, { output: () => output, eager })
+  try {
+    await waitForLivez(`${url}/livez`, child, { output: () => output, eager })
+  } catch (error) {
+    end()
+    await ended
+    throw error
+  }
   return {
     child,
     pid: child.pid ?? 0,

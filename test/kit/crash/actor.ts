@@ -40,7 +40,7 @@ export interface Round {
   stopped(): boolean
   /** From the moment before the fault on. */
   isFaultDue(): boolean
-  /** Whether the fault excuses this status. */
+  /** Whether the fault, once it is due, excuses this status. */
   isOutage(status: number): boolean
 }
 
@@ -70,14 +70,16 @@ export interface CallResult {
   body: Record<string, unknown>
 }
 
-/** The status and the JSON of a response; undefined if the connection failed. */
+/** The status of a response, and its body if that is JSON; undefined if the connection failed. */
 export async function call(url: string, init: RequestInit = {}): Promise<CallResult | undefined> {
+  const response = await fetch(url, init).catch(() => undefined)
+  const text = await response?.text().catch(() => undefined)
+  if (response === undefined || text === undefined) return undefined
+  const { status } = response
   try {
-    const response = await fetch(url, init)
-    const body = (await response.json()) as CallResult['body']
-    return { status: response.status, body }
+    return { status, body: JSON.parse(text) as CallResult['body'] }
   } catch {
-    return undefined
+    return { status, body: {} }
   }
 }
 

@@ -1,15 +1,15 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { withDb } from '../../../src/store/backup/backup.ts'
 import { restoreBackup } from '../../../src/store/backup/restore.ts'
-import { SHOP_FILE } from '../../../src/store/sqlite/files.ts'
-import { MAIN, spawnService } from '../app/service-process.ts'
+import { MAIL_FILE, SHOP_FILE } from '../../../src/store/sqlite/files.ts'
+import { MAIN, type ServiceProcess, spawnService } from '../app/service-process.ts'
 import { FSYNC_UNCHECKED, SYNCHRONOUS_NORMAL } from '../mutation.ts'
 import { killProcesses } from '../programs/power-cut.ts'
 import { endWithParent } from '../programs/server-process.ts'
-import { openPostgres, type Postgres, postgresProgram } from '../store/postgres.ts'
+import { isRunning, openPostgres, type Postgres, postgresProgram } from '../store/postgres.ts'
 import { tempFolder } from '../store/stores.ts'
 import { waitUntil } from '../wait-until.ts'
 import type { Target } from './actor.ts'
@@ -37,6 +37,8 @@ export interface Running extends Target {
   restart(turn: number): Promise<void>
   /** The exit code of the service after a SIGTERM. */
   stop(): Promise<number | null>
+  /** What is damaged in its files, when the service has stopped. */
+  damage(): Promise<string[]>
   /** Everything that the service has printed. */
   output(): string
   /** Kills everything that still runs. */
@@ -93,18 +95,33 @@ async function startOnSqlite(options: StartOptions): Promise<Running> {
     },
     restoreBackups: () => restoreEach(backups, keysInFile),
     async restart() {
+      assertRunning(service)
       killProcesses(pidsOf(backup))
       await service.kill('SIGKILL')
       printed += service.output()
       service = await spawnIn(options)
     },
     stop: () => service.kill('SIGTERM'),
+    damage: async () => [MAIL_FILE, SHOP_FILE].flatMap((file) => damageOf(join(data, file))),
     output: () => printed + service.output(),
     async kill() {
       killProcesses(pidsOf(backup))
       await service.kill('SIGKILL')
     },
   }
+}
+
+/** A fault is to end it, not to find it ended. */
+function assertRunning({ child }: ServiceProcess): void {
+  if (!isRunning(child)) throw new Error(`the service ended by itself, with ${child.exitCode}`)
+}
+
+function damageOf(file: string): string[] {
+  const found = withDb(file, (db) => db.pragma('integrity_check') as { integrity_check: string }[])
+  return found
+    .map(({ integrity_check: message }) => message)
+    .filter((message) => message !== 'ok')
+    .map((message) => `${basename(file)} is damaged: ${message}`)
 }
 
 const pidsOf = (backup: Backup | undefined) => (!backup || backup.isOver() ? [] : [backup.pid])
@@ -185,9 +202,14 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
     restoreBackups: () => restoreEach(backups, (file) => keysInDump(postgres, file)),
     async restart(turn) {
       const [killsService, killsServer] = KILLS[turn % KILLS.length] ?? [true, true]
-      if (killsService) await service.kill('SIGKILL')
+      assertRunning(service)
+      // With all that PostgreSQL has started, in the middle of their commits: they would finish them.
+      killProcesses([...(killsService ? [service.pid] : []), ...(killsServer ? [serverPid()] : [])])
+      await Promise.all([
+        killsService && service.kill('SIGKILL'),
+        killsServer && postgres.stop('SIGKILL'),
+      ])
       if (killsServer) {
-        await postgres.stop('SIGKILL')
         await postgres.start()
         memory = sharedMemoryOf(serverPid())
       }
@@ -196,6 +218,7 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
       service = await startService()
     },
     stop: () => service.kill('SIGTERM'),
+    damage: () => damageOfDatabase(store),
     output: () => printed + service.output(),
     async kill() {
       killProcesses(pidsOf(backup))
@@ -203,6 +226,17 @@ async function startOnPostgres(options: StartOptions): Promise<Running> {
       await postgres.close()
       memory.remove()
     },
+  }
+}
+
+/** By the pages of its tables and indexes, and by whether each row is in its indexes. */
+async function damageOfDatabase(store: string): Promise<string[]> {
+  const check = ['--install-missing', '--heapallindexed', store]
+  try {
+    await execute(postgresProgram('pg_amcheck'), check)
+    return []
+  } catch (error) {
+    return [`the database is damaged: ${error}`]
   }
 }
 

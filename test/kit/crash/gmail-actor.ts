@@ -21,7 +21,7 @@ export async function gmailActor(): Promise<Actor> {
   const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
   writeFileSync(file, JSON.stringify([{ email: ACCOUNT, password: PASSWORD, ...server }]))
   let alias = { email: '', token: '' }
-  let delivered = 0
+  const delivered: string[] = []
   const subjects = async (url: string) =>
     (await checkMail(url, alias.token, `&limit=${MAX_MAILS}`)).map(({ subject }) => subject)
 
@@ -36,22 +36,23 @@ export async function gmailActor(): Promise<Actor> {
     },
     run: (_, round) =>
       repeatUntilStopped(round, PAUSE_MS, async () => {
-        if (delivered === MAX_MAILS) return
-        delivered += 1
-        const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${delivered}`
-        dovecot.deliver(ACCOUNT, `${headers}\nMessage-ID: <${delivered}@sender.test>\n\nHello\n`)
+        if (delivered.length === MAX_MAILS) return
+        const subject = String(delivered.length + 1)
+        delivered.push(subject)
+        const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${subject}`
+        dovecot.deliver(ACCOUNT, `${headers}\nMessage-ID: <${subject}@sender.test>\n\nHello\n`)
       }),
-    faults: async ({ url }) => fetchFaults(await subjects(url)),
+    faults: async ({ url }) => fetchFaults(await subjects(url), delivered, { isOver: false }),
     async drain({ url }) {
       let found: string[] = []
       const isComplete = async () => {
         found = await subjects(url)
-        return new Set(found).size === delivered
+        return new Set(found).size === delivered.length
       }
       await waitUntil(isComplete).catch(() => 'reported below')
-      return fetchFaults(found, delivered)
+      return fetchFaults(found, delivered, { isOver: true })
     },
-    counts: () => ({ 'fetched mails': delivered }),
+    counts: () => ({ 'fetched mails': delivered.length }),
     secrets: () => [PASSWORD, alias.token, alias.email],
     async close() {
       await dovecot.close()
@@ -60,14 +61,18 @@ export async function gmailActor(): Promise<Actor> {
   }
 }
 
-/** What is wrong with the mails that were fetched, of those with the subjects 1 to `delivered`. */
-export function fetchFaults(subjects: readonly string[], delivered = 0): string[] {
+/** What is wrong with the mails that were fetched, by the subjects of those that were delivered. `isOver`: all must be there. */
+export function fetchFaults(
+  subjects: readonly string[],
+  delivered: readonly string[],
+  { isOver }: { isOver: boolean },
+): string[] {
   const twice = subjects.filter((subject, at) => subjects.indexOf(subject) !== at)
-  const missing = Array.from({ length: delivered }, (_, at) => String(at + 1)).filter(
-    (subject) => !subjects.includes(subject),
-  )
+  const stray = subjects.filter((subject) => !delivered.includes(subject))
+  const missing = delivered.filter((subject) => !subjects.includes(subject))
   return [
     ...twice.map((subject) => `mail ${subject} of the account was stored twice`),
-    ...missing.map((subject) => `mail ${subject} of the account was not fetched`),
+    ...stray.map((subject) => `mail ${subject} was not delivered for this alias`),
+    ...(isOver ? missing : []).map((subject) => `mail ${subject} of the account was not fetched`),
   ]
 }

@@ -37,13 +37,13 @@ export function quotaActor(): Actor {
   }
 
   /** The status; 0 if there was no response. */
-  async function request({ url }: Target, round?: Round): Promise<number> {
+  async function request({ url }: Target, isOutage: Round['isOutage']): Promise<number> {
     tally.sent += 1
     const path = paths[tally.sent % paths.length] ?? ''
     try {
       const status = await statusOf(`${url}${path}`, { headers: current(), agent })
       if (status === 200) tally.answered += 1
-      else if (status === 503 || round?.isOutage(status)) tally.lost += 1
+      else if (isOutage(status)) tally.lost += 1
       else if (status !== 402) faults.push(`${path}: ${status}`)
       return status
     } catch (error) {
@@ -53,9 +53,12 @@ export function quotaActor(): Actor {
     }
   }
 
+  // Right after a fault.
+  const isStillDown = (status: number) => status === 503
+
   async function useUp(target: Target): Promise<void> {
     for (let status = 0, sent = 0; status !== 402 && sent < 2 * PLAN; sent += 1)
-      status = await request(target)
+      status = await request(target, isStillDown)
   }
 
   const inParallel = (client: () => Promise<void>) =>
@@ -77,7 +80,7 @@ export function quotaActor(): Actor {
           { stopped: () => isUsedUp || round.stopped() },
           REQUEST_PAUSE_MS,
           async () => {
-            isUsedUp ||= (await request(target, round)) === 402
+            isUsedUp ||= (await request(target, round.isOutage)) === 402
           },
         ),
       )
@@ -165,7 +168,7 @@ export async function webhookActor(): Promise<Actor> {
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     },
-    faults: async () => orderFaults(numbers()),
+    faults: async () => orderFaults(numbers(), sent),
     async drain(target) {
       let faults: string[] = []
       // One that is stored without a 250 may be the last to be delivered.
@@ -178,15 +181,16 @@ export async function webhookActor(): Promise<Actor> {
       return faults
     },
     counts: () => ({ 'webhook deliveries': new Set(numbers()).size }),
-    secrets: () => (key ? [secret, key.secret] : []),
+    secrets: () => (key ? [to, secret, key.secret] : []),
     close: receiver.close,
   }
 }
 
-/** Deliveries may be repeated, but none comes after a later one. */
-export function orderFaults(delivered: readonly number[]): string[] {
+/** Deliveries may be repeated, but none comes after a later one, and none is of another mail than those numbered 1 to `sent`. */
+export function orderFaults(delivered: readonly number[], sent: number): string[] {
   return delivered.flatMap((number, at) => {
     const before = delivered[at - 1] ?? 0
+    if (!(number >= 1 && number <= sent)) return [`the webhook got mail ${number} of ${sent}`]
     return number < before ? [`the webhook got mail ${number} after mail ${before}`] : []
   })
 }

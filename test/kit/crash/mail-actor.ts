@@ -13,8 +13,8 @@ const SENDERS = 8
 // Once there are enough mails in a round, but not at the fault, which is to interrupt as many as possible.
 const SLOW_PACE_MS = 50
 const MAX_RECIPIENTS = 3
-/** Of a mail to a live address: stored, or to be sent again. 0 is a closed connection. */
-const EXPECTED = new Set([250, 0, 421, 451, 452])
+/** During a fault, a mail is to be sent again. 0 is a closed connection. */
+const DEFERRED = new Set([0, 421, 451, 452])
 const LIST_LIMIT = 500
 const DELETERS = 3
 const DELETED_AT_ONCE = 5
@@ -40,8 +40,8 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
   /** In this round. */
   let acknowledged = 0
 
-  function noteReply(code: number): void {
-    if (!EXPECTED.has(code)) faults.push(`a mail got ${code}`)
+  function noteReply(code: number, { isFaultDue }: Round): void {
+    if (code !== 250 && !(isFaultDue() && DEFERRED.has(code))) faults.push(`a mail got ${code}`)
     if (code === 250) acknowledged += 1
     else if (code === 0) unanswered += 1
     else deferred += 1
@@ -54,7 +54,7 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     if (!box) return undefined
     const { token } = box
     const own = lines.filter((line) => line.token === token)
-    const acknowledged = own.filter(({ deletion }) => !deletion)
+    const acknowledged = own.filter(isThere)
     const deleted = own.filter(({ deletion }) => deletion === 'done')
     const response = await call(`${url}/api/check-mail?token=${token}&limit=${LIST_LIMIT}`)
     if (response?.status !== 200) {
@@ -65,8 +65,9 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     const { messages } = response.body as unknown as Listing
     const ids = new Map(messages.map(({ id, subject }) => [subject, id]))
     // Others may have been deleted meanwhile.
-    const expected = acknowledged.filter(({ deletion }) => !deletion)
-    faults.push(...listFaults({ expected, deleted }, ids))
+    const expected = acknowledged.filter(isThere)
+    const sent = lines.filter((line) => line.token === token)
+    faults.push(...listFaults({ expected, deleted, sent }, [...ids.keys()]))
     return { token, ids }
   }
 
@@ -76,7 +77,7 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
     if (!polledList) return
     const { token, ids: listed } = polledList
     const left = current().lines.filter((line) => {
-      return line.token === token && !line.deletion && listed.has(line.uuid)
+      return line.token === token && isThere(line) && listed.has(line.uuid)
     })
     const lines = left.slice(0, DELETED_AT_ONCE)
     if (lines.length === 0) return
@@ -94,16 +95,17 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
       const lines: LedgerLine[] = []
       rounds.push({ boxes, lines })
       acknowledged = 0
-      const ledger = { write: (line: LedgerLine) => void lines.push(line) }
       const afterReply = async (code: number) => {
-        noteReply(code)
+        noteReply(code, round)
         // Each has to be looked for.
         if (acknowledged > (isFaultDue() ? 3 : 1) * mails) await setTimeout(SLOW_PACE_MS)
       }
       const { smtpPort } = target
-      const options = { smtpPort, ledger, stopped, maxRecipients: MAX_RECIPIENTS, afterReply }
+      const options = { stopped, maxRecipients: MAX_RECIPIENTS, afterReply }
       await Promise.all([
-        ...Array.from({ length: SENDERS }, () => sendUntilStopped(boxes, options)),
+        ...Array.from({ length: SENDERS }, () =>
+          sendUntilStopped(boxes, { smtpPort, ledger: lines, ...options }),
+        ),
         ...Array.from({ length: polls ? DELETERS : 0 }, () =>
           repeatUntilStopped({ stopped }, 20, async () => {
             await poll(target, round)
@@ -121,7 +123,8 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
       return found
     },
     counts() {
-      const lines = isChecked ? rounds.flatMap((round) => round.lines) : []
+      const all = isChecked ? rounds.flatMap((round) => round.lines) : []
+      const lines = all.filter(({ isAcknowledged }) => isAcknowledged)
       const deleted = lines.filter(({ deletion }) => deletion === 'done')
       const mailCount = new Set(lines.map(({ uuid }) => uuid)).size
       return {
@@ -140,11 +143,27 @@ export function mailActor({ mails, polls }: { mails: number; polls: boolean }) {
   return { ...actor, isBusy: () => acknowledged >= mails }
 }
 
-/** What is wrong with a list, by what was acknowledged before it was requested. */
+/** It was acknowledged, and nobody has tried to delete it. */
+function isThere({ isAcknowledged, deletion }: LedgerLine): boolean {
+  return isAcknowledged && !deletion
+}
+
+interface KnownMails {
+  /** Acknowledged before the list was requested. */
+  expected: readonly Pick<LedgerLine, 'uuid'>[]
+  /** Deleted before it was requested. */
+  deleted: readonly Pick<LedgerLine, 'uuid'>[]
+  /** All that were sent to the mailbox. */
+  sent: readonly Pick<LedgerLine, 'uuid'>[]
+}
+
+/** What is wrong with the subjects of a list. */
 export function listFaults(
-  { expected, deleted }: Record<'expected' | 'deleted', readonly Pick<LedgerLine, 'uuid'>[]>,
-  listed: Pick<ReadonlyMap<string, unknown>, 'has'>,
+  { expected, deleted, sent }: KnownMails,
+  subjects: readonly string[],
 ): string[] {
+  const listed = new Set(subjects)
+  const known = new Set(sent.map(({ uuid }) => uuid))
   return [
     ...expected
       .filter(({ uuid }) => !listed.has(uuid))
@@ -152,5 +171,8 @@ export function listFaults(
     ...deleted
       .filter(({ uuid }) => listed.has(uuid))
       .map(({ uuid }) => `${uuid} is in a list after its deletion`),
+    ...subjects
+      .filter((subject) => !known.has(subject))
+      .map((subject) => `${subject} is in a list of a mailbox that it was not sent to`),
   ]
 }

@@ -42,6 +42,7 @@ export function withPowerCuts<Kind extends Disk>(
         running = await startThere()
       },
       stop: () => running.stop(),
+      damage: () => running.damage(),
       output: () => printed + running.output(),
       async kill() {
         await running.kill()

@@ -26,7 +26,7 @@ export function sessionActor(): Actor {
   const rounds: Map<string, { requests: number; expiresAt: number }>[] = []
   const faults: string[] = []
   let extensions = 0
-  const expired = new Set<string>()
+  const over = new Set<string>()
 
   async function createShort({ url, smtpPort }: Target, isEnded: boolean): Promise<void> {
     const response = await call(`${url}/api/create-session`, form({ ttl: String(SHORT_SECONDS) }))
@@ -35,7 +35,7 @@ export function sessionActor(): Actor {
     if (!token || !email) return
     // So that there is something to delete when it expires.
     const client = await connectSmtp(smtpPort).catch(() => undefined)
-    await client?.send({ to: [email], raw: 'Subject: short-lived\r\n\r\n' })
+    await client?.send({ to: [email], raw: `Subject: ${subjectFor(email)}\r\n\r\n` })
     client?.close()
     if (!isEnded)
       return void short.push({ token, email, expiresAt: Date.parse(expires_at_iso ?? '') })
@@ -71,11 +71,12 @@ export function sessionActor(): Actor {
     async faults({ url }, all) {
       const checkExtended = async ([token, { expiresAt }]: [string, { expiresAt: number }]) =>
         extensionFault(expiresAt, String((await read(url, token)).body['expires_at_iso']))
-      const checkShort = async ({ token, expiresAt }: Session) => {
+      const checkShort = async ({ token, email, expiresAt }: Session) => {
         const before = Date.now()
-        const { status } = await read(url, token)
-        if (status === 401) expired.add(token)
-        return expiryFault(expiresAt, { status, before, after: Date.now() })
+        const { status, body } = await read(url, token)
+        if (status === 401) over.add(token)
+        const fault = expiryFault(expiresAt, { status, before, after: Date.now() })
+        return fault ?? strayFault(email, (body['messages'] ?? []) as { subject: string }[])
       }
       const found = await Promise.all([
         ...rounds.slice(all ? 0 : -1).flatMap((extended) => [...extended].map(checkExtended)),
@@ -92,7 +93,7 @@ export function sessionActor(): Actor {
       await waitUntil(isSwept).catch(() => 'reported below')
       return sweepFaults(metrics)
     },
-    counts: () => ({ extensions, 'expired sessions': expired.size }),
+    counts: () => ({ extensions, 'expired and ended sessions': over.size }),
     secrets: () => short.flatMap(({ token, email }) => [token, email]),
   }
 }
@@ -102,6 +103,17 @@ export function extensionFault(promised: number, actual: string): string | undef
   return Date.parse(actual) >= promised
     ? undefined
     : `a session extended to ${at(promised)} now expires at ${actual}`
+}
+
+const subjectFor = (email: string) => `short-lived ${email}`
+
+/** Whether a session lists mail that was sent to another one. */
+export function strayFault(
+  email: string,
+  messages: readonly { subject: string }[],
+): string | undefined {
+  const stray = messages.find(({ subject }) => subject !== subjectFor(email))
+  return stray && `"${stray.subject}" is in a session that it was not sent to`
 }
 
 export function sweepFaults(metrics: string): string[] {

@@ -52,13 +52,12 @@ export async function runFaults(
   const firstSweeper = await sweeper(nodes)
   let total = await messageCount(nodes)
   for (let round = 1; round <= rounds; round += 1) {
-    const name = `faults-${round}`
-    const load = await startLoad(nodes, { senders: 4, ownBoxes: 6, crowdedBoxes: 8, name })
+    const load = await startLoad(nodes, { senders: 4, ownBoxes: 6, crowdedBoxes: 8 })
     for (const [at, [what, inject]] of faults.entries()) {
       await load.waitForMore(MAILS)
       await pause(Math.random() * 500)
       // A query just before the kill flushes pending writes to disk, so it is not made every time.
-      const races = at % 2 === 0 ? await startRaces(fixture, `${name}-${at}`) : undefined
+      const races = at % 2 === 0 ? await startRaces(fixture, `faults-${round}-${at}`) : undefined
       const before = performance.now()
       await inject(fixture)
       await races?.settle()

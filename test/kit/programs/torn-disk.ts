@@ -54,10 +54,13 @@ async function mountTorn(path: string, { seed, tell }: TornOptions): Promise<Tor
     async cut(name, pids) {
       const next = join(path, '..', name)
       const answer = await command(`cut ${seed}`)
-      const [unsynced = 0, made = 0, torn = 0] = answer.split(' ').map(Number)
-      tell?.({ unsynced, made, torn })
       killProcesses(pids)
       await end()
+      const [, ...counts] = /^(\d+) (\d+) (\d+)$/.exec(answer) ?? []
+      const [unsynced, made, torn] = counts.map(Number)
+      if (unsynced === undefined || made === undefined || torn === undefined)
+        throw new Error(`torn-disk answered "${answer}" to a cut`)
+      tell?.({ unsynced, made, torn })
       renameSync(durable, `${next}.durable`)
       return await mountTorn(next, { seed: seed + 1, ...(tell && { tell }) })
     },

@@ -1,37 +1,20 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { checkMail, rawMail } from '../http/api-client.ts'
 import { connectSmtp, type SmtpClient } from '../smtp/smtp-client.ts'
 
+/** A mail that was sent to a mailbox. */
 export interface LedgerLine {
   uuid: string
   sha256: string
   token: string
+  /** Its 250 was read: the service must have it. Without one, it may have been stored or not. */
+  isAcknowledged: boolean
   /** A deletion that was answered with 200, or one that was only requested: then the mail may be there or not. */
   deletion?: 'requested' | 'done'
 }
 
-/** The mails that the service must have: an entry is written and synced only after its 250 was read. */
-export function openLedger(path: string) {
-  const file = openSync(path, 'a')
-  return {
-    write(line: LedgerLine): void {
-      writeSync(file, `${JSON.stringify(line)}\n`)
-      fsyncSync(file)
-    },
-    read: (): LedgerLine[] =>
-      readFileSync(path, 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as LedgerLine),
-    close: () => closeSync(file),
-  }
-}
-
 /** In the counts of a campaign: mails of a ledger that were looked for. */
 export const ACKNOWLEDGED = 'acknowledged mails'
-
-export type Ledger = ReturnType<typeof openLedger>
 
 /** Mails with several recipients, if there may be any. */
 const SHARED = 0.2
@@ -60,7 +43,8 @@ export interface TestMailbox {
 interface SenderOptions {
   /** A function if there are several: it is called for each connection. */
   smtpPort: number | (() => number)
-  ledger: Pick<Ledger, 'write'>
+  /** Every mail is added before it is sent. */
+  ledger: LedgerLine[]
   stopped(): boolean
   /** Of every fifth mail, so many; of the others, one. */
   maxRecipients?: number
@@ -70,10 +54,7 @@ interface SenderOptions {
   afterReply?(code: number, mail: { uuid: string; box: TestMailbox }): Promise<void> | void
 }
 
-/**
- * Sends over persistent connections, one mail after the other, until stopped; reconnects when the server is gone.
- * A mail without a reply is not in the ledger: it may have been stored or not.
- */
+/** Sends over persistent connections, one mail after the other, until stopped; reconnects when the server is gone. */
 export async function sendUntilStopped(
   boxes: readonly TestMailbox[],
   options: SenderOptions,
@@ -100,11 +81,14 @@ async function sendUnique(
   const [box] = recipients
   if (!box) throw new Error('no mailbox to send to')
   const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
+  const lines = recipients.map(({ token }) => {
+    return { uuid, sha256: hash, token, isAcknowledged: false }
+  })
+  ledger.push(...lines)
   await beforeSend?.(uuid, box)
   const { code, accepted } = await client.send({ to: recipients.map(({ email }) => email), raw })
-  const stored = code === 250 ? accepted : []
-  for (const { email, token } of recipients)
-    if (stored.includes(email)) ledger.write({ uuid, sha256: hash, token })
+  for (const [at, line] of lines.entries())
+    line.isAcknowledged = code === 250 && accepted.includes(recipients[at]?.email ?? '')
   await afterReply?.(code, { uuid, box })
   return code
 }
@@ -115,8 +99,8 @@ function pickRecipients(boxes: readonly TestMailbox[], most: number): readonly T
 }
 
 /**
- * What is wrong with the mails in these mailboxes: missing, changed, doubled, or sent to another one. A stored mail without an entry in
- * the ledger is fine: its 250 was lost with the process. Without `contents`, only the lists are compared.
+ * What is wrong with the mails in these mailboxes: missing, changed, doubled, or not sent to them. Without `contents`, only the lists
+ * are compared.
  */
 export async function ledgerFaults(
   url: string,
@@ -124,12 +108,10 @@ export async function ledgerFaults(
   lines: readonly LedgerLine[],
   { contents = true } = {},
 ): Promise<string[]> {
-  const tokens = Map.groupBy(lines, ({ uuid }) => uuid)
   const found = await Promise.all(
     boxes.map(async ({ token }) => {
       const own = lines.filter((line) => line.token === token)
-      const stored = await storedMails(url, token, { contents })
-      return [...compareMailbox(own, stored), ...strayMails(token, tokens, stored)]
+      return compareMailbox(own, await storedMails(url, token, { contents }))
     }),
   )
   return found.flat()
@@ -145,32 +127,29 @@ export function isLoss(fault: string): boolean {
 /** By subject, which is the UUID: the hashes of all mails with it, or `undefined` for each if only a list was read. */
 type StoredMails = ReadonlyMap<string, readonly (string | undefined)[]>
 
-/** The acknowledged mails of a mailbox. */
+/** `lines`: all that were sent to the mailbox. */
 export function compareMailbox(lines: readonly LedgerLine[], stored: StoredMails): string[] {
-  return lines.flatMap(({ uuid, sha256: hash, deletion }) => {
-    const copies = stored.get(uuid) ?? []
-    if (copies.length === 0) return deletion ? [] : [`${uuid}${IS_MISSING}`]
-    if (deletion === 'done') return [`${uuid} is back although its deletion was answered with 200`]
-    const isChanged = copies.some((copy) => copy !== undefined && copy !== hash)
+  const sent = new Map(lines.map((line) => [line.uuid, line]))
+  const missing = lines.filter(
+    ({ uuid, isAcknowledged, deletion }) => isAcknowledged && !deletion && !stored.has(uuid),
+  )
+  const wrong = [...stored].flatMap(([uuid, copies]) => {
+    const line = sent.get(uuid)
+    if (!line) return [`${uuid} is in a mailbox that it was not sent to`]
+    if (copies.length > 1) return [`${uuid} is there twice`]
+    if (line.deletion === 'done')
+      return [`${uuid} is back although its deletion was answered with 200`]
+    const isChanged = copies.some((copy) => copy !== undefined && copy !== line.sha256)
     return isChanged ? [`${uuid} is changed`] : []
   })
-}
-
-/** All mails of a mailbox: each is there once, and none was acknowledged for others alone. */
-export function strayMails(
-  token: string,
-  tokens: ReadonlyMap<string, readonly Pick<LedgerLine, 'token'>[]>,
-  stored: StoredMails,
-): string[] {
-  return [...stored].flatMap(([uuid, copies]) => {
-    if (copies.length > 1) return [`${uuid} is there twice`]
-    const lines = tokens.get(uuid) ?? []
-    const isForeign = lines.length > 0 && lines.every((line) => line.token !== token)
-    return isForeign ? [`${uuid} is in a mailbox that it was not sent to`] : []
-  })
+  return [...missing.map(({ uuid }) => `${uuid}${IS_MISSING}`), ...wrong]
 }
 
 const PAGE = 500
+/** The share of mails whose parsed form is compared. */
+const PARSED = 0.1
+// In the subject and the text.
+const MARKS = new RegExp(`${MAIL_MARK}[\\da-f-]{36}`, 'g')
 
 /** A list has only the newest mails, so those are deleted to get the next ones, unless only the list is wanted. */
 async function storedMails(
@@ -182,7 +161,7 @@ async function storedMails(
   for (;;) {
     const page = await checkMail(url, token, `&limit=${PAGE}`)
     for (const { id, subject } of page) {
-      const hash = contents ? sha256(await rawMail(url, token, id)) : undefined
+      const hash = contents ? await hashOf(url, token, { id, uuid: subject }) : undefined
       mails.set(subject, [...(mails.get(subject) ?? []), hash])
     }
     if (page.length < PAGE) return mails
@@ -191,4 +170,18 @@ async function storedMails(
     const response = await fetch(`${url}/api/delete-mail`, { method: 'POST', body })
     if (response.status !== 200) throw new Error(await response.text())
   }
+}
+
+/** Of the raw mail. A parsed mail must have the text of the same one: one in ten is read, which takes longer. */
+async function hashOf(
+  url: string,
+  token: string,
+  { id, uuid }: { id: number; uuid: string },
+): Promise<string> {
+  if (Math.random() < PARSED) {
+    const text = await (await fetch(`${url}/api/read-mail?token=${token}&id=${id}`)).text()
+    const marks = text.match(MARKS) ?? []
+    if (marks.length < 2 || marks.some((mark) => mark !== uuid)) return `read as ${marks}`
+  }
+  return sha256(await rawMail(url, token, id))
 }

@@ -103,7 +103,7 @@ export async function openPostgres(options: PostgresOptions = {}) {
   }
 }
 
-function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+export function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null
 }
 
