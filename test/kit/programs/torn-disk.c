@@ -110,11 +110,8 @@ static void forget(ino_t ino) {
 
 /** A write beyond the new end of the file must not be made later. */
 static void clip(struct file *file, off_t size) {
-  for (struct write **place = &file->first; *place;) {
-    struct write *one = *place;
+  for (struct write *one = file->first; one; one = one->next)
     if (one->at + (off_t)one->size > size) one->size = one->at < size ? size - one->at : 0;
-    place = &one->next;
-  }
 }
 
 static void make_some(struct write *one, int fd, int torn) {
@@ -202,8 +199,7 @@ static int fs_getattr(const char *path, struct stat *stat, struct fuse_file_info
   return result(info ? fstat(info->fh, stat) : fstatat(live, rel(path), stat, AT_SYMLINK_NOFOLLOW));
 }
 
-static int fs_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset,
-                      struct fuse_file_info *info, enum fuse_readdir_flags flags) {
+static int fs_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info, enum fuse_readdir_flags flags) {
   (void)offset, (void)info, (void)flags;
   int fd = openat(live, rel(path), O_RDONLY | O_DIRECTORY);
   DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -219,8 +215,7 @@ static int own(int folder, const char *path) {
 }
 
 static int fs_mkdir(const char *path, mode_t mode) {
-  BOTH(mkdirat(live, rel(path), mode) | own(live, rel(path)),
-       mkdirat(durable, rel(path), mode) | own(durable, rel(path)));
+  BOTH(mkdirat(live, rel(path), mode) | own(live, rel(path)), mkdirat(durable, rel(path), mode) | own(durable, rel(path)));
 }
 
 static int fs_rmdir(const char *path) {
@@ -241,8 +236,7 @@ static int fs_unlink(const char *path) {
 
 static int fs_rename(const char *from, const char *to, unsigned flags) {
   if (!(flags & RENAME_NOREPLACE)) forget_path(to);
-  BOTH(renameat2(live, rel(from), live, rel(to), flags),
-       renameat2(durable, rel(from), durable, rel(to), flags));
+  BOTH(renameat2(live, rel(from), live, rel(to), flags), renameat2(durable, rel(from), durable, rel(to), flags));
 }
 
 static int fs_link(const char *from, const char *to) {
@@ -267,8 +261,7 @@ static int fs_chmod(const char *path, mode_t mode, struct fuse_file_info *info) 
 
 static int fs_chown(const char *path, uid_t uid, gid_t gid, struct fuse_file_info *info) {
   (void)info;
-  BOTH(fchownat(live, rel(path), uid, gid, AT_SYMLINK_NOFOLLOW),
-       fchownat(durable, rel(path), uid, gid, AT_SYMLINK_NOFOLLOW));
+  BOTH(fchownat(live, rel(path), uid, gid, AT_SYMLINK_NOFOLLOW), fchownat(durable, rel(path), uid, gid, AT_SYMLINK_NOFOLLOW));
 }
 
 static int fs_utimens(const char *path, const struct timespec times[2], struct fuse_file_info *info) {
@@ -327,8 +320,7 @@ static int fs_read(const char *path, char *bytes, size_t size, off_t at, struct 
   return count < 0 ? -errno : (int)count;
 }
 
-static int fs_write(const char *path, const char *bytes, size_t size, off_t at,
-                    struct fuse_file_info *info) {
+static int fs_write(const char *path, const char *bytes, size_t size, off_t at, struct fuse_file_info *info) {
   ssize_t count = pwrite(info->fh, bytes, size, at);
   if (count < 0) return -errno;
   if (is_cut || is_shared_memory(path)) return count;
@@ -391,8 +383,7 @@ static const struct fuse_operations OPERATIONS = {
     .unlink = fs_unlink, .rename = fs_rename, .link = fs_link, .symlink = fs_symlink,
     .readlink = fs_readlink, .chmod = fs_chmod, .chown = fs_chown, .utimens = fs_utimens,
     .truncate = fs_truncate, .fallocate = fs_fallocate, .open = fs_open, .create = fs_create,
-    .read = fs_read, .write = fs_write, .fsync = fs_fsync, .fsyncdir = fs_fsyncdir,
-    .release = fs_release, .statfs = fs_statfs,
+    .read = fs_read, .write = fs_write, .fsync = fs_fsync, .fsyncdir = fs_fsyncdir, .release = fs_release, .statfs = fs_statfs,
 };
 
 int main(int count, char *args[]) {
