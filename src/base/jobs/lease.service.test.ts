@@ -169,6 +169,22 @@ test('during a PostgreSQL outage no operation runs, and afterwards exactly one d
   expect(actions.slice(0, 2)).toStrictEqual(['ann begins', 'ann stops'])
 })
 
+test('a lease taken while the clock of PostgreSQL was ahead lasts no longer than others', async () => {
+  const mail = await openPostgresTestMail(postgres)
+  opened = mail
+  const acquire = (holder: string, ms = LONG.ttlMs) =>
+    mail.store.acquireLease({ name: 'sweep', holder, ms })
+  await acquire('ann')
+  await postgres.run('update mail.lease set ends_at = ends_at + 1e9', mail.database)
+  // Its holder may still run.
+  expect(await acquire('bob', 20)).toBe(false)
+  await waitUntil(() => acquire('bob'))
+  await postgres.run('update mail.lease set ends_at = ends_at + 1e9', mail.database)
+  expect(await acquire('ann')).toBe(false)
+  expect(await acquire('bob')).toBe(true)
+  expect(await acquire('ann')).toBe(false)
+})
+
 test('a release that arrives late does not release a lease acquired since', async () => {
   opened = await openSqliteTestMail()
   const ann = delayedStore(opened.store)

@@ -148,5 +148,6 @@ const rest = (ms: number, signal: AbortSignal) => pause(ms, undefined, { signal 
 export interface Lease {
   name: string
   holder: string
+  /** The same for all who ask for it: a longer one is taken for a mistake of the clock. */
   ms: number
 }
