@@ -84,6 +84,11 @@ export function hasErrorCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
+/** True for what is thrown when our code is wrong, whatever a peer has sent: it must not pass for an error of that peer. */
+export function isProgrammingError(error: unknown): boolean {
+  return [TypeError, RangeError, ReferenceError].some((type) => error instanceof type)
+}
+
 export function shuttingDown(): Problem {
   return new Problem('shutting_down', 'The service is shutting down.', 1)
 }

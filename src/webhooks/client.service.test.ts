@@ -103,6 +103,11 @@ describe('one attempt', () => {
     expect(error).toBe('connection_failed')
   })
 
+  test('rejects if we are wrong, instead of blaming the receiver', async () => {
+    const request = { url: receiver.url, keyId: 'key_1', headers: { 'webhook-id': '\n' }, body: '' }
+    await expect(local.send(request)).rejects.toThrow(TypeError)
+  })
+
   for (const behaviour of ['hang', 'continue'] as const) {
     test(`rejects if it is aborted: ${behaviour}`, async () => {
       receiver.state.behaviour = behaviour

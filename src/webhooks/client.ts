@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { unlessAborted } from '../base/jobs/repeat.ts'
 import { counter, histogram } from '../base/metrics.ts'
-import { Problem } from '../base/problem.ts'
+import { isProgrammingError, Problem } from '../base/problem.ts'
 import {
   ATTEMPT_ERRORS,
   type AttemptError,
@@ -64,7 +64,7 @@ export function openWebhookClient(options: ClientOptions) {
       try {
         return (await resolveTarget(url, keyId, AbortSignal.timeout(timeoutMs))).url.href
       } catch (error) {
-        if (error instanceof Problem) throw error
+        if (error instanceof Problem || isProgrammingError(error)) throw error
         const isRefused = error instanceof AttemptFailed && error.kind === 'not_allowed'
         const why = isRefused ? error.message : 'the host name cannot be resolved.'
         throw Object.assign(new Problem(isRefused ? 'not_allowed' : 'invalid_url', `url: ${why}`), {
@@ -72,7 +72,7 @@ export function openWebhookClient(options: ClientOptions) {
         })
       }
     },
-    /** One attempt; never rejects, except with the reason of the signal. */
+    /** One attempt; never rejects, except with the reason of the signal or a programming error. */
     async send({ signal, ...request }: WebhookRequest): Promise<Outcome> {
       const startedAt = performance.now()
       const deadline = new AbortController()
@@ -210,7 +210,8 @@ function openPost(ca: string | undefined) {
     sent.on('close', () => reject(new Error('closed')))
     sent.end(given.body)
     const response = await promise.catch((error: unknown) => {
-      throw isConnected ? new AttemptFailed('invalid_response', 'no response') : error
+      const isOfPeer = isConnected && !isProgrammingError(error)
+      throw isOfPeer ? new AttemptFailed('invalid_response', 'no response') : error
     })
     discard(response)
     return {
@@ -245,6 +246,7 @@ function discard(response: IncomingMessage): void {
 const TLS = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH)/
 
 function errorOf(error: unknown, deadline: AbortSignal): AttemptError {
+  if (isProgrammingError(error)) throw error
   if (deadline.aborted) return 'timeout'
   if (error instanceof AttemptFailed) return error.kind
   // A target that was valid when the webhook was created.

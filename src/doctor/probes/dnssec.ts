@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
+import { hasErrorCode, isProgrammingError } from '../../base/problem.ts'
 
 // The resolver of Node.js cannot ask for signatures: this is one query and the part of its answer that tells (RFC 6891, RFC 4035).
 
@@ -28,7 +29,10 @@ export async function isTlsaSigned(server: string, name: string): Promise<boolea
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const [answer]: Buffer[] = await once(socket, 'message', { signal })
     return answer?.subarray(0, 2).equals(id) ? readSigned(answer) : undefined
-  } catch {
+  } catch (error) {
+    // A name or a record that ends outside the answer.
+    const isMalformed = hasErrorCode(error, 'ERR_OUT_OF_RANGE', 'ERR_BUFFER_OUT_OF_BOUNDS')
+    if (isProgrammingError(error) && !isMalformed) throw error
     return undefined
   } finally {
     socket.close()

@@ -1,4 +1,5 @@
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
+import { isProgrammingError } from '../../base/problem.ts'
 import { ImapError, toImapError } from './errors.ts'
 import { tokenSource } from './oauth.ts'
 import type { AccountLimits, AccountOptions, AccountTiming } from './options.ts'
@@ -25,7 +26,7 @@ const SLACK_BYTES = 1024 * 1024
 const MAX_LINE_BYTES = 8 * 1024 * 1024
 const LOGOUT_MS = 1_000
 
-/** One connection to an account. Failures are thrown as ImapError. */
+/** One connection to an account. Failures are thrown as ImapError, except programming errors. */
 async function openConnection(options: ConnectionOptions) {
   const { timing, onChange, signal } = options
   let lastError: unknown
@@ -68,7 +69,7 @@ async function openConnection(options: ConnectionOptions) {
       const result = !signal.aborted && (await command(client))
       if (result !== false && result !== undefined && client.usable) return result
     } catch (error) {
-      if (!(lastError instanceof ImapError)) lastError = error
+      if (!(lastError instanceof ImapError)) lastError = errorOfServer(error)
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', abort)
@@ -99,6 +100,12 @@ async function openConnection(options: ConnectionOptions) {
       await logOut(client)
     },
   }
+}
+
+/** Throws an error in our code: it says nothing about the server. */
+function errorOfServer(error: unknown): unknown {
+  if (isProgrammingError(error)) throw error
+  return error
 }
 
 async function connect(client: ImapFlow): Promise<true> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { mailText } from './testing/fixture.ts'
+import { withConnection } from './account.ts'
+import { mailText, testAccountAt } from './testing/fixture.ts'
 import { fetchResponse, scriptedImapForTests, uidsIn, X } from './testing/scripted-imap.ts'
 
 // Responses that a real server cannot be made to send: the peer is a script, not a mail server.
@@ -245,4 +246,10 @@ describe('an invalid INTERNALDATE', () => {
     await script.fixture().untilMails(1)
     expect(script.fixture().mails[0]?.receivedAt.getTime()).toBe(script.fixture().state.time)
   })
+})
+
+test('an error in our code is not taken for a lost connection', async () => {
+  const account = testAccountAt(script.server().port)
+  const result = withConnection(account, ({ run }) => run(async () => Buffer.alloc(-1)))
+  await expect(result).rejects.toThrow(RangeError)
 })
