@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type Rule } from './kit/nodes/check-history.ts'
+import { checkHistory, isDelivered, type Rule } from './kit/nodes/check-history.ts'
+import { unexplainedStarts } from './kit/nodes/failed-starts.ts'
 import type { Entry } from './kit/nodes/history.ts'
+import { countChecked } from './kit/nodes/history-counts.ts'
 import { leakedSecrets, loggedErrors } from './kit/nodes/logs.ts'
 
 // The checker of the campaign's cluster: a clean history, and one planted violation of each kind.
@@ -202,6 +204,40 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
       at(1_040, { ...delivery('m5'), webhook: 'other', mail: 'm4' }),
     ],
   ],
+  // It was shown in the mailbox, and therefore is stored.
+  [
+    'not delivered',
+    'm7',
+    [
+      at(1_000, send('m7', 'bob'), { result: 'unknown' }),
+      at(1_020, list('bob', ['m7', 'm6', 'm5'])),
+    ],
+  ],
+  // A later one was delivered before it was deleted.
+  [
+    'not delivered',
+    'm7',
+    [
+      at(1_000, send('m7', 'bob')),
+      at(1_000, send('m8', 'bob')),
+      at(1_020, list('bob', ['m8', 'm7', 'm6', 'm5'])),
+      at(1_040, delivery('m8')),
+      at(1_060, remove('m7', 'bob')),
+    ],
+  ],
+  // The first attempt failed, and the later one did not wait for the second.
+  [
+    'delivered out of order',
+    'm7',
+    [
+      at(1_000, send('m7', 'bob')),
+      at(1_000, send('m8', 'bob')),
+      at(1_020, list('bob', ['m8', 'm7', 'm6', 'm5'])),
+      at(1_040, delivery('m7'), { result: 'refused' }),
+      at(1_060, delivery('m8')),
+      at(1_080, delivery('m7')),
+    ],
+  ],
   ['two holders', 'sweep', [at(1_000, lease('one'))]],
   [
     'two holders',
@@ -219,8 +255,8 @@ const PLANTED: readonly [Rule, string, readonly Entry[]][] = [
     'sweep',
     [
       at(1_000, lease('five')),
-      at(1_005, lease('six'), { node: 'node2', start: 20_000 }),
-      at(30_000, lease('five')),
+      at(1_005, lease('six'), { node: 'node2', start: 5_000 }),
+      at(6_000, lease('five')),
     ],
   ],
 ]
@@ -233,6 +269,63 @@ test.each(PLANTED)('planted: %s (%s)', (rule, subject, entries) => {
   const found = checkHistory([...CLEAN, ...entries])
   expect(found).toContainEqual({ rule, subject, detail: expect.any(String) })
   expect(new Set(found.map((one) => one.subject)).size).toBe(1)
+})
+
+test('a mail that was deleted before its turn need not be delivered', () => {
+  const deleted = [
+    at(1_000, send('m7', 'bob')),
+    at(1_000, send('m8', 'bob')),
+    at(1_020, list('bob', ['m8', 'm7', 'm6', 'm5'])),
+    at(1_040, remove('m7', 'bob')),
+    at(1_060, delivery('m8')),
+  ]
+  expect(checkHistory([...CLEAN, ...deleted])).toStrictEqual([])
+})
+
+test('whether the mail of one session has been delivered', () => {
+  const entries = [...CLEAN, at(1_000, send('m7', 'bob'))]
+  expect(isDelivered(entries)).toBe(false)
+  expect(isDelivered(entries, 'bob')).toBe(false)
+  expect(isDelivered(entries, 'ann')).toBe(true)
+})
+
+test('only what was checked is counted', () => {
+  expect(countChecked(CLEAN)).toStrictEqual({
+    'acknowledged mails': 4,
+    'polls of a mailbox': 6,
+    'polls right after a 250': 0,
+    'mails read': 1,
+    deletions: 1,
+    'foreign attempts refused': 6,
+    'addresses with several applicants': 1,
+    'requests with keys': 3,
+    'plans used up': 1,
+    'mails delivered to webhooks': 2,
+    'leases held': 0,
+  })
+  const watched = { client: 'watcher' }
+  const leases = [at(1_000, lease('five'), watched), at(1_010, lease('five'), watched)]
+  expect(countChecked(leases)['leases held']).toBe(1)
+})
+
+const start = { name: 'node1', start: 1_000, end: 3_000 } as const
+const UNREACHABLE = 'mayfly serve ended with 1 at once: PostgreSQL cannot be reached'
+const KILLED = 'mayfly serve ended with null at once'
+
+test.each([
+  [true, 'primary killed', 'postgres1', 500, UNREACHABLE],
+  [true, 'node isolated', 'node1', 2_500, UNREACHABLE],
+  [true, 'node killed', 'node1', 500, KILLED],
+  [false, 'node killed', 'node1', 500, UNREACHABLE],
+  [false, 'node isolated', 'node2', 500, UNREACHABLE],
+  [false, 'Redis killed', 'redis', 500, UNREACHABLE],
+  [false, 'primary killed', 'postgres1', 500, KILLED],
+  [false, 'primary killed', 'postgres1', 3_500, UNREACHABLE],
+  [false, 'primary killed', 'postgres1', -40_000, UNREACHABLE],
+])('a failed start is explained (%s) by: %s (%s) at %i', (isExplained, kind, on, from, message) => {
+  const faults = [{ kind, on, start: from, end: from + 1_000 }]
+  const found = unexplainedStarts([{ ...start, message }], faults)
+  expect(found).toHaveLength(isExplained ? 0 : 1)
 })
 
 test('secrets and errors in a log are found', () => {

@@ -1,4 +1,5 @@
 import type { Entry, EntryOf } from './history.ts'
+import { type Indexed, indexHistory, isDone } from './history-index.ts'
 
 export type Rule =
   | 'lost'
@@ -25,8 +26,8 @@ export interface Violation {
 }
 
 const SHORTEST_TERM_MS = 3_000
-/** How long after its suspension a server may act under a lease that it has lost. */
-const AFTER_SUSPENSION_MS = 15_000
+/** How long after its suspension a server may act under a lease that it has lost: its timers are due at once. */
+const AFTER_SUSPENSION_MS = 3_000
 
 /** Everything that a history proves to be wrong; one violation per rule and subject. */
 export function checkHistory(entries: readonly Entry[]): Violation[] {
@@ -42,41 +43,13 @@ export function checkHistory(entries: readonly Entry[]): Violation[] {
   return [...new Map(found.map((one) => [`${one.rule} ${one.subject}`, one])).values()]
 }
 
-/** Whether the webhooks have got everything so far. */
-export function isDelivered(entries: readonly Entry[]): boolean {
-  const found = Iterator.from(checkDeliveries(indexHistory(entries)))
+/** Whether the webhooks have got everything so far, or all mails of a session. */
+export function isDelivered(entries: readonly Entry[], session?: string): boolean {
+  const own = session
+    ? entries.filter((entry) => entry.kind !== 'send' || entry.session === session)
+    : entries
+  const found = Iterator.from(checkDeliveries(indexHistory(own)))
   return !found.some(({ rule }) => rule === 'not delivered')
-}
-
-type Indexed = ReturnType<typeof indexHistory>
-
-function indexHistory(entries: readonly Entry[]) {
-  const of = <Kind extends Entry['kind']>(kind: Kind) =>
-    entries.filter((entry): entry is EntryOf<Kind> => entry.kind === kind)
-  const sends = new Map(of('send').map((send) => [send.mail, send]))
-  const sessions = new Map(of('create').map((create) => [create.session, create]))
-  /** Whether this holder may see the mails of a session. */
-  const mayRead = (holder: string, session: string) =>
-    holder === session || holder === sessions.get(session)?.key
-  // What a stranger deletes is lost.
-  const deletes = Map.groupBy(
-    of('delete').filter(
-      ({ result, holder, session }) => result !== 'refused' && mayRead(holder, session),
-    ),
-    ({ mail }) => mail,
-  )
-  return {
-    of,
-    mayRead,
-    sends,
-    sessions,
-    acknowledged: [...sends.values()].filter(({ result }) => result === 'done'),
-    /** Whether the mail may have been deleted by this time. */
-    mayBeDeleted: (mail: string, before: number) =>
-      (deletes.get(mail) ?? []).some(({ start }) => start < before),
-    isDeleted: (mail: string, before: number) =>
-      (deletes.get(mail) ?? []).some(({ result, end }) => result === 'done' && end < before),
-  }
 }
 
 /** Mail acknowledged with 250 is in every list that starts later, once and unchanged, until it is deleted. */
@@ -217,17 +190,27 @@ function* checkPlans(history: Indexed): Iterable<Violation> {
   }
 }
 
-/** Each message that a key may see is delivered at least once, for the first time in the order of ids. */
+/** Each message that a key may see is delivered at least once, before any later one is attempted. */
 function* checkDeliveries(history: Indexed): Iterable<Violation> {
   const deliveries = Map.groupBy(history.of('delivery'), ({ webhook }) => webhook)
+  const ids = new Map(
+    history.of('list').flatMap(({ mails }) => mails.map(({ id, mail }) => [mail, id] as const)),
+  )
   for (const subscribe of history.of('subscribe')) {
     if (subscribe.result !== 'done') continue
     const own = (deliveries.get(subscribe.webhook) ?? []).toSorted((a, b) => a.start - b.start)
     const received = new Set(own.filter(isDone).map(({ mail }) => mail))
-    for (const send of history.acknowledged) {
+    // A mail may be stored without a reply.
+    const stored = [...history.sends.values()].filter(
+      ({ mail, result }) => result === 'done' || ids.has(mail),
+    )
+    for (const send of stored) {
       const isDue =
         send.start > subscribe.end && history.sessions.get(send.session)?.key === subscribe.key
-      if (isDue && !received.has(send.mail) && !history.mayBeDeleted(send.mail, Infinity))
+      if (!isDue || received.has(send.mail)) continue
+      // It may be skipped if it was deleted before its turn.
+      const next = own.find(({ id }) => id > (ids.get(send.mail) ?? Infinity))
+      if (!history.mayBeDeleted(send.mail, next?.start ?? Infinity))
         yield {
           rule: 'not delivered',
           subject: send.mail,
@@ -239,30 +222,34 @@ function* checkDeliveries(history: Indexed): Iterable<Violation> {
 }
 
 function* checkOrder(deliveries: readonly EntryOf<'delivery'>[]): Iterable<Violation> {
-  const seen = new Set<number>()
+  const delivered = new Set<number>()
   let last = 0
   for (const delivery of deliveries) {
     const { id, mail: subject, webhook } = delivery
     const detail = `${id} after ${last} to ${webhook}, ${describe(delivery)}`
-    if (!seen.has(id) && id < last) yield { rule: 'delivered out of order', subject, detail }
-    seen.add(id)
+    if (!delivered.has(id) && id < last) yield { rule: 'delivered out of order', subject, detail }
+    if (isDone(delivery)) delivered.add(id)
     last = Math.max(last, id)
   }
 }
 
-/** From the first to the last time that it was seen, a holder has a lease alone. */
-function* checkLeases(history: Indexed): Iterable<Violation> {
+/** Who was seen with a lease, apart from those who could not know that they had lost it. */
+export function sightings(history: Indexed): EntryOf<'lease'>[] {
   const suspensions = history.of('suspend')
   const isSuspect = ({ node, start, end }: Entry) =>
     suspensions.some(
       (one) => one.node === node && start < one.end + AFTER_SUSPENSION_MS && end > one.start,
     )
-  const seen = history.of('lease').filter((one) => !isSuspect(one))
-  for (const [name, ofName] of Map.groupBy(seen, (one) => one.name)) {
-    const terms = [...Map.groupBy(ofName, ({ holder }) => holder)].map(([holder, sightings]) => ({
+  return history.of('lease').filter((one) => !isSuspect(one))
+}
+
+/** From the first to the last time that it was seen, a holder has a lease alone. */
+function* checkLeases(history: Indexed): Iterable<Violation> {
+  for (const [name, ofName] of Map.groupBy(sightings(history), (one) => one.name)) {
+    const terms = [...Map.groupBy(ofName, ({ holder }) => holder)].map(([holder, seen]) => ({
       holder,
-      start: Math.min(...sightings.map(({ start }) => start)),
-      end: Math.max(...sightings.map(({ end }) => end)),
+      start: Math.min(...seen.map(({ start }) => start)),
+      end: Math.max(...seen.map(({ end }) => end)),
     }))
     yield* checkTurns(name, ofName)
     let previous = { holder: '', start: -Infinity, end: -Infinity }
@@ -291,8 +278,6 @@ function* checkTurns(name: string, sightings: readonly EntryOf<'lease'>[]): Iter
     last = one
   }
 }
-
-const isDone = ({ result }: Entry) => result === 'done'
 
 function describe({ client, node, start, end }: Entry): string {
   return `${node} for ${client}, ${Math.round(start)} to ${Math.round(end)} ms`

@@ -7,7 +7,9 @@ import { checkHistory, type Rule } from './check-history.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 import { CLUSTER_FAULTS, type FaultDeps, OLDER } from './cluster-faults.ts'
 import { type ClusterLoad, startClusterLoad } from './cluster-load.ts'
+import { unexplainedStarts } from './failed-starts.ts'
 import type { Entry } from './history.ts'
+import { countChecked } from './history-counts.ts'
 import { leakedSecrets, loggedErrors } from './logs.ts'
 
 interface BatchOptions {
@@ -24,14 +26,25 @@ export async function runClusterBatch({ count, seed, report, older }: BatchOptio
   report('starting the cluster')
   return await withLoad({ synchronous: true, random }, async (cluster, load) => {
     const { history, surprises, secrets } = load
-    const faults = await injectFaults({ cluster, history, random, older }, { count, seed, report })
-    report('recovering')
-    const unrecovered = await recoverAndFinish(cluster, load)
+    const unrecovered: string[] = []
+    async function recovers(use: () => Promise<unknown>): Promise<boolean> {
+      report('recovering')
+      await use().catch((error) => unrecovered.push(`the cluster did not recover: ${error}`))
+      return unrecovered.length === 0
+    }
+    const working = () => recovers(() => cluster.recover().then(load.expectWorking))
+    const deps = { cluster, history, random, older }
+    const faults = await injectFaults(deps, { count, seed, report, working })
+    const hasRecovered =
+      unrecovered.length === 0 && (await recovers(() => load.finish().then(load.waitForDeliveries)))
     report('checking')
+    const counts = countChecked(history.entries)
     const findings = [
       ...unrecovered,
       ...faults.flatMap(({ error }) => error ?? []),
-      ...violations(history.entries, { hasRecovered: unrecovered.length === 0 }),
+      ...unexplainedStarts(cluster.failedStarts, faults),
+      ...violations(history.entries, { hasRecovered }),
+      ...nothingChecked(counts),
       ...[...surprises].map((one) => `unexpected: ${one}`),
       ...cluster.crashes,
       ...logFindings(cluster.nodeOutput(), secrets, faults),
@@ -42,7 +55,8 @@ export async function runClusterBatch({ count, seed, report, older }: BatchOptio
     return {
       done: effective.length,
       counts: {
-        ...countOf(history.entries),
+        ...counts,
+        'mails without a reply': history.entries.filter(isUnansweredMail).length,
         'faults without effect': faults.length - effective.length,
         ...countKinds(effective),
       },
@@ -79,10 +93,13 @@ interface InjectedFault {
   error?: string
 }
 
-type FaultOptions = Pick<BatchOptions, 'count' | 'seed' | 'report'>
+interface FaultOptions extends Pick<BatchOptions, 'count' | 'seed' | 'report'> {
+  /** Whether everything works again. */
+  working(): Promise<boolean>
+}
 
 /** Until so many have had an effect; refusals are common while others last. */
-async function injectFaults(deps: FaultDeps, { count, seed, report }: FaultOptions) {
+async function injectFaults(deps: FaultDeps, { count, seed, report, working }: FaultOptions) {
   const { history, random, older } = deps
   const deck = Object.keys(CLUSTER_FAULTS).filter((kind) => kind !== OLDER || older !== undefined)
   const faults: InjectedFault[] = []
@@ -111,6 +128,7 @@ async function injectFaults(deps: FaultDeps, { count, seed, report }: FaultOptio
       pair.push(inject(kind))
     }
     faults.push(...(await Promise.all(pair)))
+    if (!(await working())) break
   }
   return faults
 }
@@ -155,19 +173,6 @@ function logFindings(
   ]
 }
 
-async function recoverAndFinish(cluster: Cluster, load: ClusterLoad): Promise<string[]> {
-  try {
-    await cluster.recover()
-    // It works again, too.
-    await pause(5_000)
-    await load.finish()
-    await load.waitForDeliveries()
-    return []
-  } catch (error) {
-    return [`the cluster did not recover: ${error}`]
-  }
-}
-
 interface Evidence {
   cluster: Cluster
   load: ClusterLoad
@@ -184,27 +189,13 @@ function saveEvidence({ cluster, load, log, seed }: Evidence): string {
   return `${path}.jsonl and .log`
 }
 
-function countOf(entries: readonly Entry[]): Record<string, number> {
-  const of = (kind: Entry['kind'], result: Entry['result'] = 'done') =>
-    entries.filter((entry) => entry.kind === kind && entry.result === result)
-  const foreign = entries.filter(
-    (entry) =>
-      (entry.kind === 'list' || entry.kind === 'read' || entry.kind === 'delete') &&
-      entry.client === 'stranger' &&
-      entry.result === 'refused',
+const isUnansweredMail = ({ kind, result }: Entry) => kind === 'send' && result === 'unknown'
+
+/** A check without anything to compare finds nothing. */
+function nothingChecked(counts: Record<string, number>): string[] {
+  return Object.entries(counts).flatMap(([what, count]) =>
+    count > 0 ? [] : [`checked no ${what}`],
   )
-  const usedUp = of('request', 'refused').map((entry) => 'key' in entry && entry.key)
-  return {
-    'acknowledged mails': of('send').length,
-    'mails without a reply': of('send', 'unknown').length,
-    'lists checked': of('list').length,
-    'foreign attempts refused': foreign.length,
-    'addresses created': of('create').length,
-    'requests with keys': of('request').length,
-    'plans used up': new Set(usedUp).size,
-    'webhook deliveries': of('delivery').length,
-    'leases seen': of('lease').length,
-  }
 }
 
 function countKinds(faults: readonly InjectedFault[]): Record<string, number> {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DEFAULT_TIMING } from '../../../src/base/jobs/lease.ts'
 import { waitUntil } from '../wait-until.ts'
-import { type Cluster, ignoreOutage } from './cluster.ts'
+import { CLOCK_CACHE_MS, type Cluster } from './cluster.ts'
 import {
   DATABASES,
   type DatabaseName,
@@ -11,6 +12,7 @@ import {
   NODES,
   type NodeName,
 } from './cluster-config.ts'
+import { ignoreOutage } from './failed-starts.ts'
 import type { History } from './history.ts'
 
 export interface FaultDeps {
@@ -165,8 +167,9 @@ async function suspend({ cluster, history }: FaultDeps, name: MachineName) {
   return isResumed ? `stopped for ${SUSPENDED_MS} ms` : undefined
 }
 
-function recordSuspension({ record, now }: History, name: string, start: number): void {
-  const common = { client: 'fault', node: name, start, end: now(), result: 'done' } as const
+function recordSuspension({ record, now }: History, name: string, start: number, moreMs = 0) {
+  const end = now() + moreMs
+  const common = { client: 'fault', node: name, start, end, result: 'done' } as const
   record({ ...common, kind: 'suspend' })
 }
 
@@ -231,9 +234,10 @@ async function moveClock(deps: FaultDeps, names: readonly (NodeName | DatabaseNa
   await aWhile(deps)
   const offsets = await Promise.all(names.map(cluster.clockOffset))
   for (const name of names) cluster.moveClock(name, 0)
-  // Leases are counted by the clock of PostgreSQL: the nodes believe in those that it ended early.
+  // Leases are counted by the clock of PostgreSQL: until they renew them, the nodes believe in those that it ended early.
   if (names === DATABASES)
-    for (const name of ['postgres', ...NODES]) recordSuspension(history, name, start)
+    for (const name of ['postgres', ...NODES])
+      recordSuspension(history, name, start, CLOCK_CACHE_MS + DEFAULT_TIMING.renewMs)
   const isMoved = (offset = 0) => Math.abs(offset - seconds) <= CLOCK_TOLERANCE_SECONDS
   return offsets.some(isMoved) ? `moved by ${seconds} s` : undefined
 }
@@ -255,11 +259,16 @@ function changePrimary(path: '/switchover' | '/failover'): Inject<DatabaseName> 
   }
 }
 
+/** Another fault may have killed or suspended Redis. */
 async function flush({ cluster }: FaultDeps): Promise<string | undefined> {
   const { run, address } = cluster.machines.redis
-  const ask = (command: string) => run('redis-cli', '-h', address, command).trim()
-  const keys = Number(ask('DBSIZE'))
-  return ask('FLUSHALL') === 'OK' ? counted(keys, 'keys deleted') : undefined
+  const ask = (command: string) => run('timeout', '3', 'redis-cli', '-h', address, command).trim()
+  try {
+    const keys = Number(ask('DBSIZE'))
+    return ask('FLUSHALL') === 'OK' ? counted(keys, 'keys deleted') : undefined
+  } catch {
+    return undefined
+  }
 }
 
 async function downgrade(deps: FaultDeps, name: NodeName): Promise<string | undefined> {

@@ -22,6 +22,8 @@ const READER_PAUSE_MS = 1_000
 const LOOK_MS = 1_000
 const MAILBOXES = 24
 const DELIVERY_MS = 90_000
+/** In which everything works again once a fault is over; leases have to end first, and the machine may be busy. */
+const WORKING_MS = 120_000
 const LARGE_PLAN = 1_000_000
 // Each is used up within some turns of the races.
 const SMALL_PLAN = 30
@@ -100,16 +102,17 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
     loops.push(done)
   }
 
+  async function sendAndLook(client: string, door: Door, box: Mailbox): Promise<void> {
+    if ((await send(client, door, box)) !== 'done') return
+    // Right after the 250, every node that answers has the mail in its list. One that hangs does not hold up the sender.
+    const look = Promise.all(NODES.map((node) => list(client, node, box)))
+    looks.push(look)
+    await Promise.race([look, pause(LOOK_MS)])
+  }
+
   for (const door of DOORS) {
     const client = `sender to ${door}`
-    loop(async () => {
-      const box = pick(mailboxes)
-      if (!(await send(client, door, box))) return
-      // Right after the 250, every node that answers has the mail in its list. One that hangs does not hold up the sender.
-      const look = Promise.all(NODES.map((node) => list(client, node, box)))
-      looks.push(look)
-      await Promise.race([look, pause(LOOK_MS)])
-    })
+    loop(() => sendAndLook(client, door, pick(mailboxes)))
   }
   for (const node of NODES) {
     loop(async (turn) => {
@@ -130,10 +133,16 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
     const prefix = `race-${turn}`
     const clients = NODES.flatMap((node) => [node, node])
     const key = small[Math.floor(turn / TURNS_PER_KEY) % SMALL_KEYS]
-    await Promise.all([
-      ...clients.map((node, at) => create(node, `${prefix}-${at}`, { prefix })),
+    const options = turn % 3 === 0 ? { prefix, key: large } : { prefix }
+    const [created] = await Promise.all([
+      Promise.all(clients.map((node, at) => create(node, `${prefix}-${at}`, options))),
       ...clients.map((node) => key && request('racer', node, key)),
     ])
+    for (const box of created) {
+      if (!box) continue
+      mailboxes.push(box)
+      await sendAndLook('sender to a new address', pick(DOORS), box)
+    }
     await pause(READER_PAUSE_MS)
   })
   loop(async () => {
@@ -141,12 +150,39 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
     await pause(500)
   })
 
-  async function lastLooks(node: Door): Promise<void> {
-    for (const box of mailboxes) {
-      for (let tries = 0; !(await list('last', node, box)) && tries < 20; tries += 1)
-        await pause(500)
-      await attack(node, box)
+  /** Throws unless there is a result in time; whether it is the right one shows in the history. */
+  async function untilWorking<T>(what: string, attempt: () => Promise<T>): Promise<NonNullable<T>> {
+    for (const end = history.now() + WORKING_MS; history.now() < end; await pause(500)) {
+      const result = await attempt()
+      if (result && result !== 'unknown') return result
     }
+    throw new Error(`${what} does not work`)
+  }
+
+  let addresses = 0
+  async function checkDoor(door: Door): Promise<void> {
+    const box = await untilWorking(`create-session at ${door}`, () => {
+      addresses += 1
+      return create(door, `again-${addresses}`, { key: large })
+    })
+    await untilWorking(`SMTP at ${door}`, () => send('sender after a fault', door, box))
+    for (const node of NODES)
+      await untilWorking(`check-mail at ${node}`, () => list('last', node, box))
+    await untilWorking(`/emails at ${door}`, () => request('program', door, large))
+    await untilWorking('the webhook', async () => isDelivered(history.entries, box.session))
+    mailboxes.push(box)
+  }
+
+  /** Every mailbox, also those created during faults, takes mail. */
+  async function lastMails(node: Door, first: number): Promise<void> {
+    const own = mailboxes.filter((_, at) => at % NODES.length === first)
+    for (const box of own) await untilWorking(`SMTP at ${node}`, () => send('last', node, box))
+  }
+
+  async function lastLooks(node: Door): Promise<void> {
+    for (const box of mailboxes)
+      await untilWorking(`check-mail at ${node}`, () => list('last', node, box))
+    for (const box of mailboxes.slice(0, MAILBOXES)) await attack(node, box)
   }
 
   /** Until it is refused, so that it is known whether it would ever be. */
@@ -160,11 +196,16 @@ export async function startClusterLoad(cluster: Cluster, random: () => number) {
     history,
     surprises,
     secrets,
-    /** To be called when everything is up again: the last look at every mailbox, on every node. */
+    /** To be called when everything is up again: throws unless every part of the service works in time, at every node. */
+    async expectWorking(): Promise<void> {
+      await Promise.all(DOORS.map(checkDoor))
+    },
+    /** Likewise: the last look at every mailbox, on every node. */
     async finish(): Promise<void> {
       stopping = true
       await Promise.all(loops)
       await Promise.all(looks)
+      await Promise.all(NODES.map(lastMails))
       await Promise.all(NODES.map(lastLooks))
       for (const key of small) await useUp(key)
     },

@@ -102,7 +102,7 @@ export function recordedRequests(cluster: Cluster, history: History, random: () 
     return { session, address, token, seen: [] } as Mailbox
   }
 
-  async function send(client: string, door: Door, box: Mailbox): Promise<boolean> {
+  async function send(client: string, door: Door, box: Mailbox): Promise<Entry['result']> {
     const { uuid, raw, sha256: hash } = uniqueMail(200 + Math.floor(random() * 4_000))
     secrets.add(uuid)
     const start = history.now()
@@ -112,7 +112,7 @@ export function recordedRequests(cluster: Cluster, history: History, random: () 
     const result = code === 250 ? 'done' : isRefused ? 'refused' : 'unknown'
     const facts = { kind: 'send', mail: uuid, session: box.session, sha256: hash } as const
     note(facts, client, door, start, result)
-    return code === 250
+    return result
   }
 
   async function list(client: string, door: Door, box: Mailbox, token = box.token) {
@@ -125,7 +125,7 @@ export function recordedRequests(cluster: Cluster, history: History, random: () 
     const { session } = box
     const holder = isOwn ? session : 'nobody'
     note({ kind: 'list', session, holder, mails }, client, door, start, result)
-    return result === 'done'
+    return result
   }
 
   async function read(client: string, door: Door, { session, seen }: Mailbox, holder: Holder) {

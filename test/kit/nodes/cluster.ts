@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ROOT, type ServiceProcess, spawnService } from '../app/service-process.ts'
 import { openTcpProxy } from '../http/tcp-proxy.ts'
 import { unprivilegedUser } from '../store/postgres.ts'
@@ -22,11 +23,16 @@ import {
   postgresPrograms,
 } from './cluster-config.ts'
 import { inspectCluster, PORTS } from './cluster-state.ts'
+import { type FailedStart, ignoreOutage } from './failed-starts.ts'
 import { openNetwork } from './network.ts'
 
 export type Cluster = Awaited<ReturnType<typeof openCluster>>
 
 const READY_MS = 120_000
+/** While it is suspended or its links are slow, too. */
+const STOP_MS = 180_000
+/** How soon a program sees that its clock was moved. */
+export const CLOCK_CACHE_MS = 1_000
 /** Signals that only the program itself can cause, for example when V8 runs out of memory. */
 const ABORTS = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP'])
 // The loader replaces $LIB.
@@ -57,6 +63,7 @@ export async function openCluster({ synchronous = true } = {}) {
   const services: ServiceProcess[] = []
   const output: string[] = []
   const crashes: string[] = []
+  const failedStarts: FailedStart[] = []
 
   /**
    * The command line that runs a program whose clock can be moved. Not in the environment of what starts it: libfaketime has a
@@ -66,7 +73,10 @@ export async function openCluster({ synchronous = true } = {}) {
     const file = join(folder.path, `${name}.clock`)
     if (!clocks.has(name)) writeFileSync(file, '+0')
     clocks.set(name, file)
-    const settings = ['FAKETIME_CACHE_DURATION=1', 'FAKETIME_DONT_FAKE_MONOTONIC=1']
+    const settings = [
+      `FAKETIME_CACHE_DURATION=${CLOCK_CACHE_MS / 1_000}`,
+      'FAKETIME_DONT_FAKE_MONOTONIC=1',
+    ]
     return ['env', `LD_PRELOAD=${FAKETIME}`, `FAKETIME_TIMESTAMP_FILE=${file}`, ...settings]
   }
 
@@ -139,10 +149,12 @@ export async function openCluster({ synchronous = true } = {}) {
     }
     const under = [...machines[name].under, 'env', '-C', root, ...withClock(name)]
     const options = { folder: data(name), ports: PORTS, host: at(name), env, under, root }
+    const start = performance.now()
     const node = await spawnService(options).catch((error: Error) => {
       // One that is only slow would be in the way of the next.
       machines[name].kill()
       output.push(`${name}: ${error.message}`)
+      failedStarts.push({ name, start, end: performance.now(), message: error.message })
       throw error
     })
     services.push(node)
@@ -235,10 +247,14 @@ export async function openCluster({ synchronous = true } = {}) {
     async stopNode(name: NodeName): Promise<boolean> {
       const child = running.get(name)
       if (!child || !isUp(name)) return false
-      const ended = once(child, 'exit')
+      const ended = once(child, 'exit').then(() => true)
       // Brackets: otherwise the shell would match. It may have ended meanwhile.
       machines[name].run('sh', '-c', "pkill -TERM -o -f '[m]ayfly.js serve' || :")
-      await ended
+      const isEnded = await Promise.race([ended, pause(STOP_MS, false, { ref: false })])
+      if (!isEnded) {
+        crashes.push(`${name} did not stop within ${STOP_MS} ms after SIGTERM`)
+        machines[name].kill()
+      }
       return true
     },
     /** The root folder of the version that runs. */
@@ -271,16 +287,15 @@ export async function openCluster({ synchronous = true } = {}) {
     },
     /** The end of what its servers, without the nodes, have printed. */
     output: () => output.join(''),
-    /** Everything that its nodes have printed. */
-    nodeOutput: () => services.map((service) => service.output()).join(''),
-    /** Nodes that ended with a status other than 0, or by a signal of their own making. */
+    /** Everything that its nodes have printed, also those that did not start. */
+    nodeOutput: () =>
+      [
+        ...services.map((service) => service.output()),
+        ...failedStarts.map(({ message }) => message),
+      ].join('\n'),
+    failedStarts,
+    /** Nodes that ended with a status other than 0, by a signal of their own making, or not at all. */
     crashes,
     close,
   }
-}
-
-/** A node may not start during an outage, or if it is killed again. */
-export function ignoreOutage(fault: Error): void {
-  const expected = /PostgreSQL|[Ss]tore is unavailable|is not up after|ended with null/
-  if (!expected.test(fault.message)) throw fault
 }

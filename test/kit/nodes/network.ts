@@ -7,6 +7,9 @@ import { findProgram } from '../programs/programs.ts'
 import { endWithParent } from '../programs/server-process.ts'
 import { waitUntil } from '../wait-until.ts'
 
+// It blocks this process: a command that waits for a suspended server would never end.
+const COMMAND_MS = 20_000
+
 /** Why there can be no such network here; undefined if there can. */
 export function networkProblem(): string | undefined {
   return (
@@ -73,7 +76,10 @@ export async function openNetwork<Name extends string>(names: readonly Name[]) {
     const under = ['nsenter', '--target', `${pid}`, '--net', '--pid', '--mount']
     const run = (...command: string[]): string => {
       const [file = '', ...args] = [...under, ...command]
-      return execFileSync(file, args, { stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' })
+      const limit = { timeout: COMMAND_MS, killSignal: 'SIGKILL' } as const
+      return execFileSync(file, args, {
+        ...{ stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8', ...limit },
+      })
     }
     let filters = 0
     return {
