@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from 'redis'
 import { openRedis } from '../test/kit/redis/redis.ts'
 import { type Mayfly, startMayfly } from './contestants/mayfly.ts'
 import { LARGE, startPostgres } from './contestants/postgres.ts'
@@ -8,48 +9,34 @@ import {
   type Costs,
   combine,
   costOf,
-  FULL,
-  type Mix,
-  PEAK,
-  RESOURCES,
-  requirementsOf,
+  idleOf,
+  LOADS,
+  type Load,
+  type Model,
+  medianModel,
 } from './tools/capacity.ts'
-import { checkModel, FULL_MIX, reportChecks } from './tools/full-load.ts'
+import { reportCells } from './tools/cells-report.ts'
 import { issueKey, UNLIMITED, unlimitedPlan } from './tools/keys.ts'
 import { costPer, type Metered } from './tools/meter.ts'
-import { inTurns, type Operations, openOperations } from './tools/operations.ts'
+import { CONCURRENCY, compare, measureMix, reportChecks } from './tools/model-checks.ts'
+import { type Operations, openOperations, repeatFor } from './tools/operations.ts'
 import { options, quick } from './tools/options.ts'
 import { benchFolder } from './tools/processes.ts'
 import { TRUST_LOOPBACK } from './tools/proxied-client.ts'
-import { figure, progress, reportHeader, reportTable, say } from './tools/report.ts'
+import { figure, progress, publishTable, reportHeader, say } from './tools/report.ts'
 
-// What each operation costs the node, PostgreSQL and Redis; whether these costs predict 1, 2 and 3 nodes at full load; and what
-// many mails a day need. `--json FILE` also writes the figures there.
+// What each operation costs the node, PostgreSQL and Redis; whether these costs predict 1, 2 and 3 nodes; and what many mails a
+// day need. Each round measures all of it, so that a machine whose speed changes changes both sides. `--json FILE` also writes
+// the figures there.
 
-const COUNT = quick ? 40 : 4_000
-const IDLE_SECONDS = quick ? 2 : 60
-const CONCURRENCY = 20
+const ROUNDS = quick ? 1 : 5
+const SECONDS = quick ? 0.3 : 2.5
+const IDLE_SECONDS = quick ? 1 : 10
+const SETTLE_SECONDS = quick ? 0.5 : 4
 const MAILBOXES = quick ? 50 : 1_000
-const STREAMS = quick ? 20 : 1_000
+const STREAMS = quick ? 20 : 500
 const KEYS = 2
 const NODES = 3
-
-/** What comes with one mail, for the needs of a day: 10 polls, and a stream that is open for a minute. */
-const DAY_MIX: Mix = {
-  'mail of 4 KB': 0.9,
-  'mail of 50 KB': 0.1,
-  'TLS of a mail': 0.9,
-  'poll, 304': 8,
-  'poll, list': 1.5,
-  'first list of a mail': 0.5,
-  'event of a stream': 0.3,
-  'minute of a stream': 1,
-  'wait that is answered': 0.1,
-  'webhook delivery': 0.1,
-  session: 0.3,
-  '/emails request': 0.2,
-}
-const MAILS_PER_DAY = [1e6, 1e7, 1e8, 1e9]
 
 async function main(): Promise<void> {
   reportHeader('Costs of an operation', 'costs')
@@ -77,13 +64,15 @@ async function main(): Promise<void> {
     MAYFLY_POOL_BYTES: '100GB',
   }
   const nodes: Mayfly[] = []
-  const addNode = async () => {
-    nodes.push(await startMayfly(folder.inside(`node${nodes.length}`), env))
+  const setNodes = async (count: number) => {
+    while (nodes.length > count) await nodes.pop()?.stop()
+    while (nodes.length < count)
+      nodes.push(await startMayfly(folder.inside(`node${nodes.length}`), env))
   }
-  await addNode()
+  await setNodes(1)
   say(
     `- ${postgres.settings}, without TLS; Redis on the same machine`,
-    `- Settings: ${COUNT.toLocaleString('en-US')} operations each, ${CONCURRENCY} at a time; a connection per mail, kept connections for requests; one SMTP and one HTTP thread per node; rate limits on, each client with its own address; idle use is subtracted`,
+    `- Settings: medians of ${ROUNDS} rounds, each of which measures all costs and then the mix with 1 to ${NODES} nodes; ${SECONDS} s per operation, one at a time (light) and ${CONCURRENCY} at a time (full); a connection per mail, kept connections for requests; one SMTP and one HTTP thread per node; rate limits on, each client with its own address; ${STREAMS} open streams; idle use is subtracted`,
     '- Events, waits, first lists, webhooks and TLS: what a mail with it costs more than a mail of 4 KB without. All but TLS include parsing the mail.',
   )
   const keyEnv = { ...plan, ...store, MAYFLY_DATA: folder.inside('cli') }
@@ -91,131 +80,193 @@ async function main(): Promise<void> {
   const operations = await openOperations({ nodes, keys, mailboxes: MAILBOXES, streams: STREAMS })
   const metered: Metered = { nodes, postgres, database, address, redis }
 
-  const { idle, costs } = await measureCosts(metered, operations)
-  reportCosts(costs)
-  const checks = []
-  for (let count = 1; count <= NODES; count += 1) {
-    if (count > nodes.length) await addNode()
-    checks.push(await checkModel(metered, operations, { costs, idle }))
+  const rounds: Awaited<ReturnType<typeof measureRound>>[] = []
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    progress(`round ${round} of ${ROUNDS}`)
+    rounds.push(await measureRound({ metered, operations, setNodes }))
   }
+  const model = medianModel(rounds.map((round) => round.model))
+  const checks = Array.from({ length: NODES }, (_, at) => {
+    const mixes = rounds.map(({ mixes }) => mixes[at]).filter((mix) => mix !== undefined)
+    return compare(model, { nodes: at + 1, streams: STREAMS, rounds: mixes })
+  }).flat()
+  reportCosts(model)
   reportChecks(checks)
-  reportRequirements(costs)
-  if (options.json) {
-    const figures = { idle, costs, fullMix: FULL_MIX, dayMix: DAY_MIX, checks }
-    writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`)
-  }
+  reportCells(model)
+  if (options.json)
+    writeFileSync(options.json, `${JSON.stringify({ model, checks, rounds }, undefined, 2)}\n`)
   operations.close()
-  for (const node of nodes) await node.stop()
+  await setNodes(0)
   await redis.close()
   await postgres.close()
 }
 
-async function measureCosts(metered: Metered, { run, watch }: Operations) {
-  progress('idle')
-  const waiting = async () => {
-    const start = performance.now()
-    await pause(IDLE_SECONDS * 1_000)
-    return (performance.now() - start) / 1_000
+interface RoundDeps {
+  metered: Metered
+  operations: Operations
+  setNodes(count: number): Promise<void>
+}
+
+async function measureRound({ metered, operations, setNodes }: RoundDeps) {
+  const idle = async () => {
+    await pause(SETTLE_SECONDS * 1_000)
+    return await costPer(metered, () => elapsed(() => pause(IDLE_SECONDS * 1_000)))
   }
-  // What the preparations have left: idle collections, and what PostgreSQL would vacuum meanwhile.
   await metered.postgres.run('vacuum (analyze)', metered.database)
-  await waiting()
-  const withoutStreams = await costPer(metered, waiting)
-  const streams = await watch()
-  const idle = await costPer(metered, waiting)
+  const ofOne = await idle()
+  await operations.watch()
+  const watched = await idle()
+  const light = await measureOperations('light', { metered, operations, idle: watched })
+  const full = await measureOperations('full', { metered, operations, idle: watched })
+  const wakesOfOne = await measureWakes(metered)
+  const mixes = [await measureMix(metered, operations)]
+  while (mixes.length < NODES) {
+    operations.unwatch()
+    await setNodes(mixes.length + 1)
+    await operations.watch()
+    mixes.push(await measureMix(metered, operations))
+  }
+  const wakesOfAll = await measureWakes(metered)
+  operations.unwatch()
+  const ofAll = await idle()
+  await setNodes(1)
+
+  const further = (all: Cost, one: Cost) =>
+    combine([
+      [all, 1 / (NODES - 1)],
+      [one, -1 / (NODES - 1)],
+    ])
+  const node = further(ofAll, ofOne)
+  const model: Model = {
+    costs: { light: withDerived(light), full: withDerived(full) },
+    wake: {
+      light: further(wakesOfAll.light, wakesOfOne.light),
+      full: further(wakesOfAll.full, wakesOfOne.full),
+    },
+    idle: {
+      cluster: difference(ofOne, node),
+      node,
+      stream: combine([[difference(watched, ofOne), 1 / STREAMS]]),
+    },
+  }
+  // Three seconds of a stream are an operation of a mix.
+  for (const load of LOADS) model.costs[load]['stream, 3 s'] = combine([[model.idle.stream, 3]])
+  return { model, mixes }
+}
+
+async function elapsed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return (performance.now() - start) / 1_000
+}
+
+const difference = (one: Cost, other: Cost) =>
+  combine([
+    [one, 1],
+    [other, -1],
+  ])
+
+async function measureOperations(
+  load: Load,
+  { metered, operations, idle }: Pick<RoundDeps, 'metered' | 'operations'> & { idle: Cost },
+): Promise<Costs> {
+  const concurrency = load === 'light' ? 1 : CONCURRENCY
   const costs: Costs = {}
-  for (const [name, operation] of Object.entries(run)) {
-    progress(name)
-    await inTurns(COUNT / 4, CONCURRENCY, operation)
-    let seconds = 0
+  for (const name of operations.names) {
+    progress(`  ${name}, ${load}`)
+    const repeat = (seconds: number) =>
+      repeatFor(seconds, concurrency, () => operations.perform(name))
+    await repeat(SECONDS / 5)
+    let perOperation = 0
     const cost = await costPer(metered, async () => {
-      const start = performance.now()
-      await inTurns(COUNT, CONCURRENCY, operation)
-      seconds = (performance.now() - start) / 1_000
-      return COUNT
+      let count = 0
+      const seconds = await elapsed(async () => {
+        count = await repeat(SECONDS)
+      })
+      perOperation = seconds / count
+      return count
     })
     costs[name] = combine([
       [cost, 1],
-      [idle, -seconds / COUNT],
+      [idle, -perOperation],
     ])
   }
-  const above = (name: keyof Operations['run']) =>
-    combine([
-      [costOf({ [name]: 1 }, costs), 1],
-      [costOf({ 'mail of 4 KB': 1 }, costs), -1],
-    ])
-  const derived = {
+  return costs
+}
+
+function withDerived(costs: Costs): Costs {
+  const above = (name: string) => costOf({ [name]: 1, 'mail of 4 KB': -1 }, costs)
+  return {
+    ...costs,
     'TLS of a mail': above('mail of 4 KB, STARTTLS'),
     'event of a stream': above('mail to a stream'),
     'wait that is answered': above('mail to a wait'),
     'first list of a mail': above('mail and its first list'),
     'webhook delivery': above('mail to a webhook'),
-    'minute of a stream': combine([
-      [idle, 60 / streams],
-      [withoutStreams, -60 / streams],
-    ]),
+    // Measured by another program, see docs/scaling.md.
+    'expiry of a mail': { ...combine([]), postgresCpu: 35e-6, walBytes: 512 },
   }
-  return { idle, costs: { ...costs, ...derived } }
+}
+
+/** What a wake costs that comes from elsewhere and is for nobody. */
+async function measureWakes(metered: Metered): Promise<Record<Load, Cost>> {
+  const client = await createClient({ url: metered.redis.url }).connect()
+  const measure = async (concurrency: number) => {
+    const wake = () => client.publish('mayfly:wakes', 'bench 1')
+    return await costPer(metered, () =>
+      repeatFor(SECONDS, concurrency, async () => {
+        await wake()
+      }),
+    )
+  }
+  const wakes = { light: await measure(1), full: await measure(CONCURRENCY) }
+  client.destroy()
+  return wakes
 }
 
 const US = 1e6
 const KB = 1 / 1_024
+const COLUMNS: readonly [name: string, resource: keyof Cost, factor: number][] = [
+  ['node CPU µs', 'nodeCpu', US],
+  ['PostgreSQL CPU µs', 'postgresCpu', US],
+  ['Redis CPU µs', 'redisCpu', US],
+  ['statements', 'statements', 1],
+  ['transactions', 'transactions', 1],
+  ['WAL KB', 'walBytes', KB],
+  ['stored KB', 'storedBytes', KB],
+  ['KB to and from PostgreSQL', 'postgresNetBytes', KB],
+  ['Redis commands', 'redisCommands', 1],
+  ['KB to and from Redis', 'redisNetBytes', KB],
+  ['wakes', 'wakes', 1],
+]
 
-function reportCosts(costs: Costs): void {
-  reportTable(
+function reportCosts(model: Model): void {
+  const row = (name: string, costs: readonly Cost[]) => [
+    name,
+    ...COLUMNS.map(([, resource, factor]) =>
+      costs.map((cost) => figure(cost[resource] * factor)).join(' / '),
+    ),
+  ]
+  const { costs, wake } = model
+  publishTable(
+    'operations',
+    ['operation: light / full', ...COLUMNS.map(([name]) => name)],
     [
-      'operation',
-      ...['node CPU µs', 'PostgreSQL', 'Redis', 'load generator'],
-      ...['statements', 'WAL KB', 'disk KB', 'stored KB', 'KB to and from PostgreSQL'],
-      ...['Redis commands', 'KB to and from Redis'],
+      ...Object.keys(costs.light).map((name) =>
+        name === 'stream, 3 s'
+          ? row(name, [costs.light[name] as Cost])
+          : row(
+              name,
+              LOADS.map((load) => costs[load][name] as Cost),
+            ),
+      ),
+      row(
+        'wake, at each further node',
+        LOADS.map((load) => wake[load]),
+      ),
+      row('idle for 1 s: cluster with one node', [idleOf(model, { nodes: 1, streams: 0 })]),
+      row('idle for 1 s: each further node', [model.idle.node]),
     ],
-    Object.entries(costs).map(([name, cost]) => [
-      name,
-      ...RESOURCES.map((resource) => figure(cost[resource] * unitOf(resource))),
-    ]),
-  )
-}
-
-function unitOf(resource: keyof Cost): number {
-  if (resource.endsWith('Cpu')) return US
-  return resource.endsWith('Bytes') ? KB : 1
-}
-
-function reportRequirements(costs: Costs): void {
-  const perMail = costOf(DAY_MIX, costs)
-  say(
-    '',
-    '### What a day requires',
-    '',
-    `- Per mail: ${Object.entries(DAY_MIX)
-      .map(([name, count]) => `${count} ${name}`)
-      .join('; ')}`,
-    `- The peak is ${PEAK} times the average, and cores are at most ${FULL * 100} % full.`,
-  )
-  reportTable(
-    [
-      'mails a day',
-      ...['mails/s at the peak', 'node cores', 'PostgreSQL cores', 'Redis cores', 'stored GB'],
-      ...['WAL MB/s', 'disk MB/s', 'network Mbit/s', 'statements/s', 'Redis commands/s'],
-    ],
-    MAILS_PER_DAY.map((mails) => {
-      const required = requirementsOf(mails, perMail)
-      return [
-        mails.toLocaleString('en-US'),
-        ...[
-          required.mailsPerSecond,
-          required.nodeCores,
-          required.postgresCores,
-          required.redisCores,
-        ],
-        required.storedBytes / 1e9,
-        required.walBytesPerSecond / 1e6,
-        required.diskBytesPerSecond / 1e6,
-        (required.netBytesPerSecond * 8) / 1e6,
-        required.statementsPerSecond,
-        required.redisCommandsPerSecond,
-      ].map((cell) => (typeof cell === 'string' ? cell : figure(cell)))
-    }),
   )
 }
 

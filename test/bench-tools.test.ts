@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { type Cost, combine, costOf, fullRate, requirementsOf } from '../bench/tools/capacity.ts'
 import { levelFaults, levelsOf } from '../bench/tools/soak/levels.ts'
 import { openMailboxes } from '../bench/tools/soak/mailboxes.ts'
 import { openRequests } from '../bench/tools/soak/requests.ts'
@@ -161,33 +160,5 @@ describe('clients of a soak', () => {
     await operations.polls()
     await operations.deletions()
     expect(tally.take().retries).toStrictEqual({ 'HTTP 503': 1 })
-  })
-})
-
-describe('the model of capacity', () => {
-  const nothing = combine([])
-  const mail: Cost = { ...nothing, nodeCpu: 0.002, postgresCpu: 0.001, storedBytes: 2_400 }
-  const poll: Cost = { ...nothing, nodeCpu: 0.0002, redisCpu: 0.0001, clientCpu: 0.0002 }
-  const costs = { mail, poll }
-
-  test('a mix costs the sum of its operations', () => {
-    const cost = costOf({ mail: 1, poll: 10 }, costs)
-    expect(cost.nodeCpu).toBeCloseTo(0.004)
-    expect([cost.postgresCpu, cost.redisCpu, cost.clientCpu]).toStrictEqual([0.001, 0.001, 0.002])
-    expect(() => costOf({ wait: 1 }, costs)).toThrow('the cost of "wait" is not known')
-  })
-
-  test('cores are full of everything that runs on them, idle nodes included', () => {
-    const unit = costOf({ mail: 1, poll: 10 }, costs)
-    const idle: Cost = { ...nothing, nodeCpu: 0.1, postgresCpu: 0.2 }
-    expect(fullRate(unit, { cores: 2, nodes: 3, idle })).toBeCloseTo(1.5 / 0.008)
-  })
-
-  test('a day is planned for three times its average rate, with cores half full', () => {
-    const required = requirementsOf(86_400_000, costOf({ mail: 1, poll: 10 }, costs))
-    expect(required.mailsPerSecond).toBe(3_000)
-    expect(required.nodeCores).toBeCloseTo(24)
-    expect(required.postgresCores).toBeCloseTo(6)
-    expect(required.storedBytes).toBeCloseTo(86_400_000 * 2_400 * (25 / 24))
   })
 })

@@ -1,3 +1,5 @@
+import { median } from './report.ts'
+
 /** What an operation uses. CPU in seconds; the client is the load generator. */
 export const RESOURCES = [
   'nodeCpu',
@@ -5,12 +7,15 @@ export const RESOURCES = [
   'redisCpu',
   'clientCpu',
   'statements',
+  // Those that write, so that their commit waits for the WAL.
+  'transactions',
   'walBytes',
-  'diskBytes',
   'storedBytes',
   'postgresNetBytes',
   'redisCommands',
   'redisNetBytes',
+  // Messages that Redis sends to all nodes.
+  'wakes',
 ] as const
 
 export type Cost = Record<(typeof RESOURCES)[number], number>
@@ -18,10 +23,44 @@ export type Costs = Record<string, Cost>
 /** Operations per unit, such as per mail or per second. */
 export type Mix = Record<string, number>
 
+/** light: operations hardly ever meet. full: many at a time, which share commits and lookups. */
+export const LOADS = ['light', 'full'] as const
+export type Load = (typeof LOADS)[number]
+
+export interface Model {
+  /** By operation, on one node. */
+  costs: Record<Load, Costs>
+  /** What a wake costs for each further node. */
+  wake: Record<Load, Cost>
+  /** Per second: of what runs once, of each node and of each open stream. */
+  idle: Record<'cluster' | 'node' | 'stream', Cost>
+}
+
 /** Sums the costs, each times its factor. */
 export function combine(terms: readonly (readonly [Cost, number])[]): Cost {
   const total = (name: keyof Cost) => terms.reduce((sum, [cost, by]) => sum + cost[name] * by, 0)
   return Object.fromEntries(RESOURCES.map((name) => [name, total(name)])) as Cost
+}
+
+export function medianCost(costs: readonly Cost[]): Cost {
+  const middle = (name: keyof Cost) => median(costs.map((cost) => cost[name]))
+  return Object.fromEntries(RESOURCES.map((name) => [name, middle(name)])) as Cost
+}
+
+/** Of models of equal operations. */
+export function medianModel(models: readonly Model[]): Model {
+  const of = (pick: (model: Model) => Costs): Costs =>
+    Object.fromEntries(
+      Object.keys(pick(models[0] as Model)).map((name) => [
+        name,
+        medianCost(models.map((model) => pick(model)[name] as Cost)),
+      ]),
+    )
+  return {
+    costs: { light: of(({ costs }) => costs.light), full: of(({ costs }) => costs.full) },
+    wake: of(({ wake }) => wake) as Model['wake'],
+    idle: of(({ idle }) => idle) as Model['idle'],
+  }
 }
 
 export function costOf(mix: Mix, costs: Costs): Cost {
@@ -34,53 +73,31 @@ export function costOf(mix: Mix, costs: Costs): Cost {
   )
 }
 
-interface SharedMachine {
-  cores: number
-  nodes: number
-  /** Per second, with one node. */
-  idle: Cost
+/** The same with several nodes, each of which receives every wake. */
+export function costOnNodes(
+  { costs, wake }: Model,
+  { mix, load, nodes }: { mix: Mix; load: Load; nodes: number },
+): Cost {
+  const cost = costOf(mix, costs[load])
+  return combine([
+    [cost, 1],
+    [wake[load], cost.wakes * (nodes - 1)],
+  ])
 }
 
-/** Units of the mix per second that fill all cores, if nodes, PostgreSQL, Redis and clients share them. */
-export function fullRate(unit: Cost, { cores, nodes, idle }: SharedMachine): number {
-  const reserved = nodes * idle.nodeCpu + idle.postgresCpu + idle.redisCpu
-  return (cores - reserved) / (unit.nodeCpu + unit.postgresCpu + unit.redisCpu + unit.clientCpu)
+export function idleOf(
+  { idle }: Model,
+  { nodes, streams }: { nodes: number; streams: number },
+): Cost {
+  return combine([
+    [idle.cluster, 1],
+    [idle.node, nodes],
+    [idle.stream, streams],
+  ])
 }
 
-const SECONDS_PER_DAY = 86_400
-/** The busiest minute, of the average. */
-export const PEAK = 3
-/** The most of a core or a link that is planned for. */
-export const FULL = 0.5
-/** Mail of sessions that last a day is stored for this many days on average, see docs/scaling.md. */
-export const STORED_DAYS = 25 / 24
-
-export interface Requirements {
-  mailsPerSecond: number
-  nodeCores: number
-  postgresCores: number
-  redisCores: number
-  storedBytes: number
-  walBytesPerSecond: number
-  diskBytesPerSecond: number
-  netBytesPerSecond: number
-  statementsPerSecond: number
-  redisCommandsPerSecond: number
-}
-
-/** What a day with this many mails requires at its peak. `perMail`: a mail and everything that comes with it. */
-export function requirementsOf(mailsPerDay: number, perMail: Cost): Requirements {
-  const peak = (mailsPerDay / SECONDS_PER_DAY) * PEAK
-  return {
-    mailsPerSecond: peak,
-    nodeCores: (peak * perMail.nodeCpu) / FULL,
-    postgresCores: (peak * perMail.postgresCpu) / FULL,
-    redisCores: (peak * perMail.redisCpu) / FULL,
-    storedBytes: mailsPerDay * STORED_DAYS * perMail.storedBytes,
-    walBytesPerSecond: peak * perMail.walBytes,
-    diskBytesPerSecond: peak * perMail.diskBytes,
-    netBytesPerSecond: peak * (perMail.postgresNetBytes + perMail.redisNetBytes),
-    statementsPerSecond: peak * perMail.statements,
-    redisCommandsPerSecond: peak * perMail.redisCommands,
-  }
+/** Units of this cost a second that fill all cores, if nodes, PostgreSQL, Redis and clients share them. */
+export function fullRate(unit: Cost, idle: Cost, cores: number): number {
+  const cpu = (cost: Cost) => cost.nodeCpu + cost.postgresCpu + cost.redisCpu + cost.clientCpu
+  return (cores - cpu(idle)) / cpu(unit)
 }

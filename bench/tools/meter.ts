@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import type { openRedis } from '../../test/kit/redis/redis.ts'
 import type { BenchPostgres } from '../contestants/postgres.ts'
 import { type Cost, combine } from './capacity.ts'
-import { cpuSeconds, diskBytesWritten, requireProgram } from './processes.ts'
+import { cpuSeconds, requireProgram } from './processes.ts'
 
 export interface Metered {
   /** The main process of each node. */
@@ -16,28 +16,25 @@ export interface Metered {
 
 /** What is used by `work`, which returns how many operations that were: per operation. */
 export async function costPer(metered: Metered, work: () => Promise<number>): Promise<Cost> {
-  await metered.postgres.run('checkpoint')
   const before = await readMeters(metered)
   const links = readLinks(metered.address)
   const count = await work()
   const after = await readMeters(metered)
   const postgresNetBytes = linkBytes(links, readLinks(metered.address))
-  await metered.postgres.run('checkpoint')
-  // Pages that were changed are written by the checkpoint.
-  const diskBytes = writtenBytes(metered) - before.diskBytes
   const used = combine([
     [after, 1],
     [before, -1],
   ])
-  return combine([[{ ...used, diskBytes, postgresNetBytes }, 1 / count]])
+  return combine([[{ ...used, postgresNetBytes }, 1 / count]])
 }
 
 async function readMeters({ nodes, postgres, database, redis }: Metered): Promise<Cost> {
   const [row] = (await postgres.run(
     `select pg_current_wal_insert_lsn() - '0/0' as wal, pg_database_size('${database}') as stored,
+       pg_snapshot_xmax(pg_current_snapshot())::text as transactions,
        (select sum(calls) from pg_stat_statements join pg_database on dbid = pg_database.oid
         where datname = '${database}') as statements`,
-  )) as { wal: string; stored: string; statements: string }[]
+  )) as { wal: string; stored: string; transactions: string; statements: string }[]
   const info = String(await redis.run('INFO', 'everything'))
   const numbers = (pattern: RegExp) =>
     info.matchAll(pattern).reduce((sum, [, number]) => sum + Number(number), 0)
@@ -48,17 +45,14 @@ async function readMeters({ nodes, postgres, database, redis }: Metered): Promis
     redisCpu: numbers(/^used_cpu_(?:user|sys):([\d.]+)/gm),
     clientCpu: (user + system) / 1e6,
     statements: Number(row?.statements),
+    transactions: Number(row?.transactions),
     walBytes: Number(row?.wal),
     storedBytes: Number(row?.stored),
     redisCommands: numbers(/^cmdstat_[^:]+:calls=(\d+)/gm),
     redisNetBytes: numbers(/^total_net_(?:input|output)_bytes:(\d+)/gm),
-    diskBytes: writtenBytes({ nodes, postgres }),
+    wakes: numbers(/^cmdstat_publish:calls=(\d+)/gm),
     postgresNetBytes: 0,
   }
-}
-
-function writtenBytes({ nodes, postgres }: Pick<Metered, 'nodes' | 'postgres'>): number {
-  return [...nodes, postgres].reduce((sum, { pid }) => sum + diskBytesWritten(pid), 0)
 }
 
 /** Bytes sent and received by each connection to PostgreSQL, by the client's port. */

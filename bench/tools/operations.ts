@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { Agent, type IncomingMessage } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import { waitUntil } from '../../test/kit/wait-until.ts'
 import type { Mayfly } from '../contestants/mayfly.ts'
@@ -11,7 +12,7 @@ import { openReceiver } from './webhook-receiver.ts'
 // Single operations of senders and clients, to be repeated for their cost or mixed. Each comes from another address, so that
 // rate limits are counted as for strangers.
 
-const CLIENTS = 2_000
+const CLIENTS = 10_000
 const LISTED = 3
 const SIZES = { small: mailText(4_096), large: mailText(51_200) }
 
@@ -24,6 +25,7 @@ export interface OperationOptions {
 }
 
 export type Operations = Awaited<ReturnType<typeof openOperations>>
+export type OperationName = Parameters<Operations['perform']>[0]
 
 interface Box {
   email: string
@@ -35,6 +37,7 @@ interface Box {
 export async function openOperations({ nodes, keys, mailboxes, streams }: OperationOptions) {
   const agent = new Agent({ keepAlive: true })
   const arrivals = openArrivals()
+  const openStreams: ClientRequest[] = []
   const receiver = await openReceiver(arrivals.arrived)
   const clientOf = (at: number) => {
     const node = nodes[at % nodes.length]
@@ -88,7 +91,9 @@ export async function openOperations({ nodes, keys, mailboxes, streams }: Operat
 
   async function openStream({ token }: Box, at: number): Promise<void> {
     const stream = clientOf(at).open('/api/events', { token }).end()
+    openStreams.push(stream)
     const [response] = (await once(stream, 'response')) as [IncomingMessage]
+    stream.on('error', () => {})
     response.on('data', (chunk: Buffer) => arrivals.arrived(chunk.toString())).on('error', () => {})
   }
 
@@ -108,46 +113,58 @@ export async function openOperations({ nodes, keys, mailboxes, streams }: Operat
   }
 
   const keyOf = (at: number) => keys[at % keys.length] ?? ''
+  const run = {
+    'mail of 4 KB': (at) => send(at, boxOf(busy, at).email, 'small'),
+    'mail of 50 KB': (at) => send(at, boxOf(busy, at).email, 'large'),
+    'mail of 4 KB, STARTTLS': (at) => sendByTls(clientOf(at), boxOf(busy, at).email),
+    'mail to a stream': (at) => sendAndAwait(at, boxOf(watched, at).email),
+    'mail to a wait': async (at) => {
+      const box = boxOf(awaited, at)
+      const response = listNew(box, at, '&wait=30')
+      await send(at, box.email, 'small')
+      await response
+    },
+    'mail and its first list': async (at) => {
+      const box = boxOf(awaited, at)
+      await send(at, box.email, 'small')
+      await listNew(box, at)
+    },
+    'mail to a webhook': (at) =>
+      sendAndAwait(at, hookAddress(at % (keys.length * WEBHOOKS_PER_KEY))),
+    'poll, 304': async (at) => {
+      const box = boxOf(quiet, at)
+      const conditional = { token: box.token, headers: { 'if-none-match': box.etag } }
+      const { headers } = await fetchOk(at, '/api/check-mail', conditional)
+      // A list changes once more if a preview is stored after it was read.
+      box.etag = String(headers.etag)
+    },
+    'poll, list': async (at) => {
+      await fetchOk(at, '/api/check-mail', { token: boxOf(quiet, at).token })
+    },
+    session: async (at) => {
+      await clientOf(at).session()
+    },
+    '/emails request': async (at) => {
+      await fetchOk(at, `/emails?to=none${at % 100}@pool.test`, { token: keyOf(at) })
+    },
+  } satisfies Record<string, (at: number) => Promise<void>>
+  const turns = new Map<string, number>()
   return {
-    run: {
-      'mail of 4 KB': (at) => send(at, boxOf(busy, at).email, 'small'),
-      'mail of 50 KB': (at) => send(at, boxOf(busy, at).email, 'large'),
-      'mail of 4 KB, STARTTLS': (at) => sendByTls(clientOf(at), boxOf(busy, at).email),
-      'mail to a stream': (at) => sendAndAwait(at, boxOf(watched, at).email),
-      'mail to a wait': async (at) => {
-        const box = boxOf(awaited, at)
-        const response = listNew(box, at, '&wait=30')
-        await send(at, box.email, 'small')
-        await response
-      },
-      'mail and its first list': async (at) => {
-        const box = boxOf(awaited, at)
-        await send(at, box.email, 'small')
-        await listNew(box, at)
-      },
-      'mail to a webhook': (at) =>
-        sendAndAwait(at, hookAddress(at % (keys.length * WEBHOOKS_PER_KEY))),
-      'poll, 304': async (at) => {
-        const box = boxOf(quiet, at)
-        const conditional = { token: box.token, headers: { 'if-none-match': box.etag } }
-        const { headers } = await fetchOk(at, '/api/check-mail', conditional)
-        // A list changes once more if a preview is stored after it was read.
-        box.etag = String(headers.etag)
-      },
-      'poll, list': async (at) => {
-        await fetchOk(at, '/api/check-mail', { token: boxOf(quiet, at).token })
-      },
-      session: async (at) => {
-        await clientOf(at).session()
-      },
-      '/emails request': async (at) => {
-        await fetchOk(at, `/emails?to=none${at % 100}@pool.test`, { token: keyOf(at) })
-      },
-    } satisfies Record<string, (at: number) => Promise<void>>,
-    /** Opens the streams, and returns how many. */
-    async watch(): Promise<number> {
-      await inTurns(watched.length, SETUP_CONCURRENCY, (at) => openStream(boxOf(watched, at), at))
-      return watched.length
+    names: Object.keys(run) as (keyof typeof run)[],
+    /** Goes to one node, mailbox and webhook after the other. */
+    async perform(name: keyof typeof run): Promise<void> {
+      const at = turns.get(name) ?? 0
+      turns.set(name, at + 1)
+      await run[name](at)
+    },
+    /** Opens the streams, each at a random node, and so often not at the one that receives the mail. */
+    async watch(): Promise<void> {
+      await inTurns(watched.length, SETUP_CONCURRENCY, (at) =>
+        openStream(boxOf(watched, at), Math.floor(Math.random() * CLIENTS)),
+      )
+    },
+    unwatch() {
+      for (const stream of openStreams.splice(0)) stream.destroy()
     },
     close() {
       agent.destroy()
@@ -171,22 +188,54 @@ function boxOf(boxes: readonly Box[], at: number): Box {
   return box
 }
 
-/** Runs operations 0 to `count` - 1, some of them at the same time. `goOn` is called after each. */
-export async function inTurns(
+/** Calls with 0 to `count` - 1, some at the same time. */
+async function inTurns(
   count: number,
   concurrency: number,
   run: (at: number) => Promise<void>,
-  goOn = () => true,
 ): Promise<void> {
   let next = 0
   const worker = async () => {
-    for (let isOver = false; next < count && !isOver; isOver = !goOn()) {
-      const at = next
+    while (next < count) {
       next += 1
-      await run(at)
+      await run(next - 1)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
+}
+
+/** So many at the same time, one after another; returns how many that were. */
+export async function repeatFor(
+  seconds: number,
+  concurrency: number,
+  run: () => Promise<void>,
+): Promise<number> {
+  const end = performance.now() + seconds * 1_000
+  let count = 0
+  const worker = async () => {
+    while (performance.now() < end) {
+      count += 1
+      await run()
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return count
+}
+
+/** At this rate, at random times, however many are not done; returns how many that were. */
+export async function arriveFor(
+  seconds: number,
+  perSecond: number,
+  run: () => Promise<void>,
+): Promise<number> {
+  const running: Promise<void>[] = []
+  const start = performance.now()
+  for (let at = 0; at < seconds; at += -Math.log(1 - Math.random()) / perSecond) {
+    await pause(Math.max(0, start + at * 1_000 - performance.now()))
+    running.push(run())
+  }
+  await Promise.all(running)
+  return running.length
 }
 
 /** Mails that a stream or webhook is expected to report, recognized by their subjects. */

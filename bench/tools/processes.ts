@@ -93,13 +93,6 @@ export function openDescriptors(root: number): number {
   })
 }
 
-/** Bytes that a process and all its descendants have caused to be written to disk, including exited ones. */
-export function diskBytesWritten(root: number): number {
-  return sumOfTree(root, (pid) =>
-    Number(/^write_bytes: (\d+)/m.exec(readIfRunning(pid, 'io'))?.[1] ?? 0),
-  )
-}
-
 function sumOfTree(root: number, read: (pid: number) => number): number {
   return processTree(root, listProcesses()).reduce((sum, pid) => sum + read(pid), 0)
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { findProgram } from '../../test/kit/programs/programs.ts'
+import { quick } from './options.ts'
 import { benchFolder } from './processes.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -36,10 +37,33 @@ export function progress(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-export function reportTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+type Rows = readonly (readonly string[])[]
+
+export function reportTable(head: readonly string[], rows: Rows): void {
+  say('', tableText(head, rows), '')
+}
+
+function tableText(head: readonly string[], rows: Rows): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  say('', line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))))
-  say(...rows.map(line), '')
+  const rule = head.map((_, index) => (index === 0 ? '---' : '---:'))
+  return [head, rule, ...rows].map(line).join('\n')
+}
+
+const SCALING = new URL('../../docs/scaling.md', import.meta.url)
+
+/** Also writes the table to docs/scaling.md. */
+export function publishTable(name: string, head: readonly string[], rows: Rows): void {
+  reportTable(head, rows)
+  if (quick) return
+  writeFileSync(SCALING, replaceTable(readFileSync(SCALING, 'utf8'), name, tableText(head, rows)))
+}
+
+/** What is between `<!-- costs: NAME -->` and `<!-- end of costs -->`. */
+export function replaceTable(page: string, name: string, table: string): string {
+  const [before, rest] = page.split(`<!-- costs: ${name} -->\n`)
+  const end = rest?.indexOf('<!-- end of costs -->') ?? -1
+  if (end < 0) throw new Error(`docs/scaling.md has no place for the table "${name}"`)
+  return `${before}<!-- costs: ${name} -->\n${table}\n${rest?.slice(end)}`
 }
 
 export function reportGoal(goal: string, value: number, met: boolean): void {
@@ -77,12 +101,12 @@ function formatTime(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** The commit of a checkout, and whether its files differ. RESULTS.md is written during a run. */
+/** The commit of a checkout, and whether its files differ. RESULTS.md and docs/scaling.md are written during a run. */
 function commitOf(root: string): string {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()
   try {
-    const changes = git('status', '--porcelain', '--', ':!bench/RESULTS.md')
+    const changes = git('status', '--porcelain', '--', ':!bench/RESULTS.md', ':!docs/scaling.md')
     return git('rev-parse', '--short=8', 'HEAD') + (changes ? ', changed' : '')
   } catch {
     return 'unknown'
