@@ -83,8 +83,8 @@ async function main(): Promise<void> {
   reportTable(COLUMNS, samples.map(rowOf))
   reportHeaps(readHeaps(heaps))
   for (const level of levelsOf(samples)) {
-    const { name, second, last, limit } = level
-    const goal = `${name} in the last quarter, ${figure(second)} in the second: at most ${figure(limit)}`
+    const { name, second, last, limit, isMinimum } = level
+    const goal = `${name} in the last quarter, ${figure(second)} in the second: at ${isMinimum ? 'least' : 'most'} ${figure(limit)}`
     reportGoal(goal, last, isLevel(level))
   }
   for (const [what, counts] of [

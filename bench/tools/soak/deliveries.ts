@@ -27,7 +27,7 @@ export async function openWebhook({ request, senders, tally, key }: WebhookDeps)
   const sentAt = new Map<number, number>()
   const accepted: number[] = []
   const received: number[] = []
-  let last: Promise<void> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   const receiver = await openReceiver((subject) => {
     const number = Number(subject)
     received.push(number)
@@ -36,20 +36,22 @@ export async function openWebhook({ request, senders, tally, key }: WebhookDeps)
   const query = new URLSearchParams({ url: receiver.url, to: HOOK })
   await request(`/webhooks?${query}`, { method: 'POST', token: key })
 
-  async function sendNext(): Promise<void> {
+  async function sendNext(): Promise<true> {
     const { number } = await senders.send(HOOK, () => {
       const next = sentAt.size + 1
       sentAt.set(next, performance.now())
       return { number: next, raw: `From: a@sender.test\r\nSubject: ${next}\r\n\r\n` }
     })
     accepted.push(number)
+    return true
   }
 
   return {
-    send(): Promise<void> {
+    send(): Promise<true> {
       // One after the other, in the order in which they are to be delivered.
-      last = last.then(sendNext, sendNext)
-      return last
+      const next = last.then(sendNext, sendNext)
+      last = next
+      return next
     },
     async faults(): Promise<string[]> {
       const missing = () => accepted.filter((number) => !received.includes(number))
@@ -66,6 +68,34 @@ export async function openWebhook({ request, senders, tally, key }: WebhookDeps)
 const ACCOUNT = { email: 'joe@mail.test', password: 'app-password' }
 /** A list has at most 500. */
 const ALIAS_MAILS = 400
+/** Longer than any upgrade. */
+const MAX_FETCH_MS = 300_000
+
+interface Alias extends TestMailbox {
+  subjects: string[]
+  /** The newest message that was listed. */
+  newest: number
+}
+
+async function untilFetched(request: SoakRequest, alias: Alias, subject: string): Promise<void> {
+  const { token } = alias
+  let since = alias.newest
+  for (const start = performance.now(); performance.now() - start < MAX_FETCH_MS; ) {
+    const path = `/api/check-mail?wait=30&limit=500&since_id=${since}`
+    const { messages } = (await request(path, { token })).json as {
+      messages: { id: number; subject: string }[]
+    }
+    since = Math.max(since, ...messages.map(({ id }) => id))
+    alias.newest = Math.max(alias.newest, since)
+    if (messages.some((message) => message.subject === subject)) return
+  }
+  throw new Error('a mail was not fetched')
+}
+
+/** Such as connections of the service that are never closed. */
+export function dovecotErrors(log: string): string[] {
+  return log.split('\n').filter((line) => /: (Error|Fatal|Panic): |Maximum number of/.test(line))
+}
 
 export type SoakAccount = Awaited<ReturnType<typeof openAccount>>
 
@@ -76,17 +106,19 @@ export async function openAccount(folder: string) {
   const file = join(folder, 'accounts.json')
   const server = { host: '127.0.0.1', port: dovecot.port, tls: false }
   writeFileSync(file, JSON.stringify([{ ...ACCOUNT, ...server }]))
-  const aliases: (TestMailbox & { subjects: string[] })[] = []
+  const aliases: Alias[] = []
+  const secrets: string[] = [password]
   let delivered = 0
 
   async function addAlias(request: SoakRequest) {
     const { json } = await request('/api/create-session?use_gmail=1', { method: 'POST' })
-    const alias = { ...(json as TestMailbox), subjects: [] as string[] }
+    const alias = { ...(json as TestMailbox), subjects: [], newest: 0 }
     aliases.push(alias)
+    secrets.push(alias.email)
     return alias
   }
 
-  async function aliasFaults(url: string, { token, subjects }: (typeof aliases)[number]) {
+  async function aliasFaults(url: string, { token, subjects }: Alias) {
     const list = async () =>
       (await checkMail(url, token, '&limit=500')).map(({ subject }) => subject)
     const isComplete = async () => new Set(await list()).size === subjects.length
@@ -95,18 +127,26 @@ export async function openAccount(folder: string) {
   }
 
   return {
+    secrets,
     env: { MAYFLY_GMAIL_ACCOUNTS_FILE: file },
     addAlias,
-    async deliver(request: SoakRequest): Promise<void> {
+    /** Resolves when the mail is in the mailbox of its alias. */
+    async deliver(request: SoakRequest, tally: Tally): Promise<true> {
       const current = aliases.find(({ subjects }) => subjects.length < ALIAS_MAILS)
       const alias = current ?? (await addAlias(request))
       delivered += 1
-      alias.subjects.push(String(delivered))
-      const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${delivered}`
-      dovecot.deliver(email, `${headers}\nMessage-ID: <${delivered}@sender.test>\n\nHello\n`)
+      const subject = String(delivered)
+      alias.subjects.push(subject)
+      const headers = `Delivered-To: ${alias.email}\nTo: ${alias.email}\nSubject: ${subject}`
+      const start = performance.now()
+      dovecot.deliver(email, `${headers}\nMessage-ID: <${subject}@sender.test>\n\nHello\n`)
+      await untilFetched(request, alias, subject)
+      tally.took('fetch', performance.now() - start)
+      return true
     },
     async faults(url: string): Promise<string[]> {
-      return (await Promise.all(aliases.map((alias) => aliasFaults(url, alias)))).flat()
+      const faults = await Promise.all(aliases.map((alias) => aliasFaults(url, alias)))
+      return [...faults.flat(), ...dovecotErrors(dovecot.log())]
     },
     close: dovecot.close,
   }

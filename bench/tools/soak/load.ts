@@ -1,9 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { MAIL_MARK } from '../../../test/kit/store/ledger.ts'
+import { waitUntil } from '../../../test/kit/wait-until.ts'
 import { openAccount, openWebhook, type SoakAccount } from './deliveries.ts'
 import { openMailboxes, type Recorded } from './mailboxes.ts'
 import { openRequests, type SoakClient } from './requests.ts'
 import { openSenders } from './senders.ts'
-import { openTally, type Taken, type Tally } from './tally.ts'
+import { openTally, sumCounts, type Taken, type Tally } from './tally.ts'
 import { openWatchers } from './watchers.ts'
 
 /** Operations a second: a moderate mix of everything. */
@@ -12,15 +13,21 @@ export const RATES = {
   ...{ waits: 1, streams: 1, emails: 2, webhooks: 1, fetches: 0.5 },
 }
 
-type Operations = Record<keyof typeof RATES, () => Promise<unknown>>
+/** Each returns whether there was something to do. */
+type Operations = Record<keyof typeof RATES, () => Promise<boolean>>
+
+/** Longer than the longest operation, a stream that reports nothing, and its requests that are repeated. */
+const MAX_IDLE_MS = 900_000
 
 export interface SoakLoad {
   take(): Taken
+  /** Tokens, addresses and the like: no log may have them. */
+  secrets(): Iterable<string>
   /** How many operations are under way. */
   pending(): number
   /** From now on, unique mails go to these mailboxes. */
   record(recorded: Recorded): void
-  /** Resolves when everything that was started is over, with what is wrong then. */
+  /** Resolves when everything that was started is over, or should be, with what is wrong then. */
   stop(): Promise<string[]>
   close(): void
 }
@@ -60,17 +67,18 @@ export async function startLoad({ client, url, key, account }: LoadOptions): Pro
     ...mailboxes.operations,
     ...openWatchers({ client, request, senders: prompt, tally }),
     webhooks: webhook.send,
-    fetches: () => account.deliver(request),
+    fetches: () => account.deliver(request, tally),
   }
   const starting = startAtRates(operations, tally)
   return {
     take: tally.take,
+    secrets: () => [...tally.secrets, ...account.secrets, key, MAIL_MARK],
     pending: starting.pending,
     record: mailboxes.record,
     async stop() {
       starting.stop()
-      await starting.idle()
-      return [...(await webhook.faults()), ...(await account.faults(url))]
+      const unfinished = await starting.idle(MAX_IDLE_MS)
+      return [...unfinished, ...(await webhook.faults()), ...(await account.faults(url))]
     },
     close() {
       starting.stop()
@@ -84,36 +92,45 @@ const TICK_MS = 100
 const MAX_PENDING = 5_000
 
 /** Starts operations however long the others take. */
-function startAtRates(operations: Operations, tally: Tally) {
-  let pending = 0
+export function startAtRates(operations: Partial<Operations>, tally: Tally) {
+  const pending = new Set<{ name: string }>()
 
   async function start(name: keyof Operations): Promise<void> {
-    if (pending >= MAX_PENDING) return tally.failed(`${name}: left out`)
-    pending += 1
+    if (pending.size >= MAX_PENDING) return tally.failed(`${name}: left out`)
+    const operation = { name }
+    pending.add(operation)
     try {
-      await operations[name]()
-      tally.done(name)
+      if (await operations[name]?.()) tally.done(name)
     } catch (error) {
       tally.failed(`${name}: ${error}`)
     } finally {
-      pending -= 1
+      pending.delete(operation)
     }
   }
 
-  const due = new Map(Object.keys(RATES).map((name) => [name as keyof Operations, 0]))
+  const due = new Map(Object.keys(operations).map((name) => [name as keyof Operations, 0]))
+  let last = performance.now()
   const timer = setInterval(() => {
+    const now = performance.now()
+    // A timer that comes late must not lower the rates.
+    const seconds = (now - last) / 1_000
+    last = now
     for (const [name, left] of due) {
-      let now = left + (RATES[name] * TICK_MS) / 1_000
-      for (; now >= 1; now -= 1) void start(name)
-      due.set(name, now)
+      let count = left + RATES[name] * seconds
+      for (; count >= 1; count -= 1) void start(name)
+      due.set(name, count)
     }
   }, TICK_MS)
   return {
-    pending: () => pending,
+    pending: () => pending.size,
     stop: () => clearInterval(timer),
-    /** Resolves when all that were started are over. */
-    async idle(): Promise<void> {
-      while (pending > 0) await pause(TICK_MS)
+    /** Resolves when all that were started are over, with those that are not by then. */
+    async idle(maxMs: number): Promise<string[]> {
+      await waitUntil(() => pending.size === 0, maxMs).catch(() => 'reported below')
+      const counts = sumCounts([...pending].map(({ name }) => ({ [name]: 1 })))
+      return Object.entries(counts).map(
+        ([name, count]) => `${count} × ${name} not over ${maxMs / 1_000} s after the end`,
+      )
     },
   }
 }

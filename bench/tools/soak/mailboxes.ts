@@ -1,3 +1,4 @@
+import type { EmailsElement } from '../../../test/kit/http/api-client.ts'
 import { type LedgerLine, type TestMailbox, uniqueMail } from '../../../test/kit/store/ledger.ts'
 import { mailText } from '../mail-text.ts'
 import type { RequestOptions, SoakRequest } from './requests.ts'
@@ -91,7 +92,7 @@ export function openMailboxes({ request, senders, tally, key }: Deps) {
     list[Math.floor(Math.random() * list.length)]
   const poolAddress = () => `p${Math.floor(Math.random() * POOL_ADDRESSES)}@pool.test`
 
-  async function sendRecorded({ lines }: Recorded, { email, token }: TestMailbox): Promise<void> {
+  async function sendRecorded({ lines }: Recorded, { email, token }: TestMailbox) {
     const make = () => {
       const { uuid, raw, sha256 } = uniqueMail(200 + Math.floor(Math.random() * 8_000))
       const line = { uuid, sha256, token, isAcknowledged: false }
@@ -100,6 +101,7 @@ export function openMailboxes({ request, senders, tally, key }: Deps) {
     }
     const { line } = await senders.send(email, make)
     line.isAcknowledged = true
+    return true
   }
 
   /** A message that is not used yet, and its mailbox. */
@@ -112,37 +114,43 @@ export function openMailboxes({ request, senders, tally, key }: Deps) {
   }
 
   return {
+    /** Each returns whether there was something to do. */
     operations: {
       async mails() {
         const lasting = anyOf(recorded?.boxes ?? [])
         if (recorded && lasting && Math.random() < TO_RECORDED)
           return await sendRecorded(recorded, lasting)
         const box = Math.random() < TO_POOL ? undefined : anyOf(boxes)
-        const make = () => pick(mails)
-        if (box) await senders.send(box.email, make, mayHaveEnded(box))
-        else await senders.send(poolAddress(), make)
+        const mail = await (box
+          ? senders.send(box.email, () => pick(mails), mayHaveEnded(box))
+          : senders.send(poolAddress(), () => pick(mails)))
+        return mail.isAccepted
       },
       async polls() {
         const box = anyOf(boxes)
-        if (!box) return
+        if (!box) return false
         const { ms, messages } = await listBox(request, box, 'limit=20')
-        if (!messages) return
+        if (!messages) return false
         tally.took('poll', ms)
         const newest = messages[0]?.id ?? 0
         if (newest > box.usedId) box.newest = newest
+        return true
       },
       async reads() {
         const message = takeMessage()
-        if (message) await request(`/api/read-mail?id=${message.id}`, asOwner(message.box))
+        if (!message) return false
+        const path = `/api/read-mail?id=${message.id}`
+        return (await request(path, asOwner(message.box))).json !== undefined
       },
       async deletions() {
         const message = takeMessage()
-        if (!message) return
+        if (!message) return false
         const { token, allows } = asOwner(message.box)
-        await request(`/api/delete-mail?id=${message.id}`, {
+        const { json } = await request(`/api/delete-mail?id=${message.id}`, {
           ...{ method: 'POST', token },
           allows: (status, again) => allows(status, again) || (again && status === 404),
         })
+        return json !== undefined
       },
       async sessions() {
         boxes = boxes.filter(({ expiresAt }) => expiresAt > Date.now())
@@ -151,15 +159,20 @@ export function openMailboxes({ request, senders, tally, key }: Deps) {
         boxes = boxes.filter((box) => box !== ended)
         if (ended) await endBox(request, ended)
         boxes.push(await createBox(request))
+        return true
       },
       async extensions() {
         const box = anyOf(boxes.filter(({ expiresAt }) => expiresAt > Date.now() + MIN_LEFT_MS))
-        if (!box) return
+        if (!box) return false
         const path = `/api/extend-session?ttl=${SESSION_SECONDS}`
         const { json } = await request(path, { ...asOwner(box), method: 'POST' })
         if (json) box.expiresAt = Date.parse((json as { expires_at_iso: string }).expires_at_iso)
+        return json !== undefined
       },
-      emails: () => request(`/emails?to=${poolAddress()}`, { token: key }),
+      async emails() {
+        const { json } = await request(`/emails?to=${poolAddress()}`, { token: key })
+        return (json as EmailsElement[]).some(({ emails }) => emails.length > 0)
+      },
     },
     /** From now on, unique mails go to these. */
     record(next: Recorded): void {

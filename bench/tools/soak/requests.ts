@@ -17,6 +17,7 @@ export type SoakRequest = ReturnType<typeof openRequests>
 export function openRequests(client: SoakClient, tally: Tally) {
   /** The JSON of a 200; undefined for another status that is allowed. */
   return async (path: string, { token = '', method = 'GET', allows }: RequestOptions = {}) => {
+    if (token) tally.secrets.add(token)
     const response = await retryWhileUnavailable(tally, 'HTTP', async () => {
       const start = performance.now()
       const { status, body } = await client.send(path, { token, method })

@@ -17,6 +17,8 @@ export interface SoakTarget {
 interface Files {
   data: number
   wal: number
+  /** What Redis has in memory. */
+  redis?: number
 }
 
 interface Growing {
@@ -29,6 +31,8 @@ export interface Sample extends Taken {
   /** By process, over all nodes. */
   pssMb: Map<string, number>
   descriptors: number
+  /** Operations under way. */
+  pending: number
   files: Files
   /** By how much each has grown since the last sample. */
   grown: Growing
@@ -44,7 +48,7 @@ interface SoakOptions {
 /** Samples a service under load until the time is over. */
 export async function soak(
   target: SoakTarget,
-  load: { take(): Taken },
+  load: { take(): Taken; pending(): number },
   { minutes, sampleSeconds, onSample }: SoakOptions,
 ): Promise<Sample[]> {
   const samples: Sample[] = []
@@ -54,7 +58,7 @@ export async function soak(
     await pause(sampleSeconds * 1_000)
     const now = await readGrowing()
     const sample = {
-      ...{ minute: seconds / 60, ...measureProcesses(target.pids()) },
+      ...{ minute: seconds / 60, ...measureProcesses(target.pids()), pending: load.pending() },
       ...{ files: await target.files(), grown: difference(now, before), ...load.take() },
     }
     before = now

@@ -15,13 +15,14 @@ export function openSenders(connect: () => Promise<SmtpClient>, tally: Tally) {
   return {
     /**
      * Sends a mail until it is accepted. `make` makes one for each attempt: with a lost reply, it may have been stored. `mayRefuse`:
-     * whether its address may be gone.
+     * whether its address may be gone; then it is not accepted.
      */
     async send<M extends Mail>(
       to: string,
       make: () => M,
       mayRefuse: () => boolean = () => false,
-    ): Promise<M> {
+    ): Promise<M & { isAccepted: boolean }> {
+      tally.secrets.add(to)
       const sender = senders[Math.floor(Math.random() * SENDERS)] ?? openSender(connect)
       const { status, text, ms, mail } = await retryWhileUnavailable(tally, 'SMTP', async () => {
         const mail = make()
@@ -30,7 +31,7 @@ export function openSenders(connect: () => Promise<SmtpClient>, tally: Tally) {
       if (status === 250) tally.took('250', ms)
       else if (status !== 550 || !mayRefuse())
         throw new Error(`mail refused: ${text.slice(0, '550 5.1.1'.length)}`)
-      return mail
+      return { ...mail, isAccepted: status === 250 }
     },
     close() {
       for (const sender of senders) sender.close()

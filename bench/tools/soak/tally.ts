@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { hasErrorCode } from '../../../src/base/problem.ts'
 
-export const LATENCIES = ['250', 'poll', 'wait', 'stream', 'webhook'] as const
+export const LATENCIES = ['250', 'poll', 'wait', 'stream', 'webhook', 'fetch'] as const
 export type Latency = (typeof LATENCIES)[number]
 
 /** How often each has happened. */
@@ -9,7 +9,7 @@ type Counts = Record<string, number>
 
 /** Since the last call. */
 export interface Taken {
-  /** Operations that succeeded. */
+  /** Operations that succeeded and had something to do. */
   done: Counts
   ms: Record<Latency, number[]>
   /** Attempts that were made again, by what they met. */
@@ -23,6 +23,8 @@ export type Tally = ReturnType<typeof openTally>
 export function openTally() {
   let taken = nothingTaken()
   return {
+    /** Tokens and addresses in use: no log may have them. */
+    secrets: new Set<string>(),
     done: (operation: string) => add(taken.done, operation),
     took: (latency: Latency, ms: number) => void taken.ms[latency].push(ms),
     retried: (reason: string) => add(taken.retries, reason),

@@ -56,14 +56,15 @@ export function openWatchers({ client, request, senders, tally }: Deps) {
   }
 
   return {
-    async waits() {
+    async waits(): Promise<true> {
       const box = await createBox(request, LIFE_SECONDS)
       const start = performance.now()
       await Promise.all([waitForMail(box), senders.send(box.email, () => uniqueMail(1_000))])
       tally.took('wait', performance.now() - start)
       await endBox(request, box)
+      return true
     },
-    async streams() {
+    async streams(): Promise<true> {
       const box = await createBox(request, LIFE_SECONDS)
       const start = performance.now()
       const over = new AbortController()
@@ -82,6 +83,7 @@ export function openWatchers({ client, request, senders, tally }: Deps) {
       if (ms === undefined) throw new Error('a stream did not report its mail')
       tally.took('stream', ms)
       await endBox(request, box)
+      return true
     },
   }
 }

@@ -27,9 +27,11 @@ export interface Installation {
   env: Record<string, string>
   /** From the last release to this version. */
   upgrade(): Promise<void>
-  /** Everything printed by the version that runs. */
+  /** Everything printed so far by all nodes, whichever version. */
   output(): string
-  /** The exit code of each node after a SIGTERM. */
+  /** How often a proxy has found a node to be down. */
+  outages(): number
+  /** Ends all nodes. Returns the exit code of each process that was one: null if it was killed. */
   stop(): Promise<(number | null)[]>
   /** Kills what still runs. */
   close(): Promise<void>
@@ -62,7 +64,11 @@ export const openOnSqlite: OpenInstallation = async ({ folder, env }) => {
       await node.start(ROOT)
     },
     output: node.output,
-    stop: async () => [await node.stop()],
+    outages: () => 0,
+    async stop() {
+      await node.stop()
+      return await node.exitCodes()
+    },
     close: node.kill,
   }
 }
@@ -94,6 +100,9 @@ export const openThreeNodes: OpenInstallation = async ({ folder, env }) => {
       files: async () => ({
         data: await databaseMb(postgres, database, NOT_RAW),
         wal: filesMb(join(postgres.path, 'cluster/pg_wal')),
+        redis:
+          Number(/used_memory:(\d+)/.exec(String(await redis.run('info', 'memory')))?.[1]) /
+          2 ** 20,
       }),
       growing: async () => ({
         log: output().length / 2 ** 20,
@@ -126,7 +135,11 @@ export const openThreeNodes: OpenInstallation = async ({ folder, env }) => {
       }
     },
     output,
-    stop,
+    outages: haproxy.outages,
+    async stop() {
+      await stop()
+      return (await Promise.all(nodes.map(({ exitCodes }) => exitCodes()))).flat()
+    },
     async close() {
       await haproxy.close()
       await Promise.all(nodes.map(({ kill }) => kill()))
@@ -148,6 +161,9 @@ async function databaseMb(postgres: Postgres, database: string, condition: strin
   return Number(row?.mb)
 }
 
+/** docs/scaling.md: a stop may take MAYFLY_DRAIN and a minute. */
+const STOP_MS = 90_000
+
 /** A node that keeps its ports and its folder, whichever version runs. */
 async function openNode(folder: string, env: Record<string, string>, release: string) {
   mkdirSync(folder)
@@ -155,6 +171,7 @@ async function openNode(folder: string, env: Record<string, string>, release: st
   const under = endWithParent([])
   const spawn = (root: string) => spawnService({ folder, ports, env, root, under })
   let service = await spawn(release)
+  const services = [service]
   return {
     httpPort: ports.http,
     smtpPort: ports.smtp,
@@ -162,11 +179,18 @@ async function openNode(folder: string, env: Record<string, string>, release: st
     pid: () => service.pid,
     async start(root: string) {
       service = await spawn(root)
+      services.push(service)
     },
-    stop: () => service.kill('SIGTERM'),
+    async stop() {
+      const killing = setTimeout(() => void service.kill('SIGKILL'), STOP_MS)
+      await service.kill('SIGTERM')
+      clearTimeout(killing)
+    },
+    /** Of those that have run, when all have ended. */
+    exitCodes: () => Promise.all(services.map(({ exited }) => exited)),
     async kill() {
       await service.kill('SIGKILL')
     },
-    output: () => service.output(),
+    output: () => services.map((one) => one.output()).join(''),
   }
 }

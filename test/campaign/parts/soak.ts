@@ -1,9 +1,9 @@
 import { issueKey, UNLIMITED, unlimitedPlan } from '../../../bench/tools/keys.ts'
-import { levelFaults, levelsOf } from '../../../bench/tools/soak/levels.ts'
+import { levelsOf } from '../../../bench/tools/soak/levels.ts'
 import { prepareLoad, type SoakLoad, startLoad } from '../../../bench/tools/soak/load.ts'
 import type { Recorded } from '../../../bench/tools/soak/mailboxes.ts'
 import { memoryMb, soak } from '../../../bench/tools/soak/samples.ts'
-import { sumCounts, type Taken } from '../../../bench/tools/soak/tally.ts'
+import { sumCounts } from '../../../bench/tools/soak/tally.ts'
 import { createSession } from '../../kit/http/api-client.ts'
 import { post } from '../../kit/http/http-client.ts'
 import { lastRelease } from '../../kit/programs/last-release.ts'
@@ -11,6 +11,7 @@ import { ACKNOWLEDGED, ledgerFaults } from '../../kit/store/ledger.ts'
 import { tempFolder } from '../../kit/store/stores.ts'
 import { waitUntil } from '../../kit/wait-until.ts'
 import type { Batch, BatchOrder, Part } from '../part.ts'
+import { soakFindings } from './soak-findings.ts'
 import { type OpenInstallation, openOnSqlite, openThreeNodes } from './soak-installations.ts'
 
 // Hours of a moderate mix of everything. It starts on the last release, which is upgraded under load. Before and after the upgrade,
@@ -23,7 +24,6 @@ const RECORDED_MINUTES = 10
 // So many are always under way. After an upgrade, those that have met it are repeated first.
 const USUALLY_PENDING = 100
 const CATCH_UP_MS = 300_000
-const MAX_LISTED = 10
 
 export const soakSqlite = soakPart('soak-sqlite', openOnSqlite)
 export const soakNodes = soakPart('soak-nodes', openThreeNodes)
@@ -52,14 +52,15 @@ async function runSoak(open: OpenInstallation, { count, report }: BatchOrder): P
     report('building the last release')
     const installation = await open({ folder: folder.path, env: { ...env, ...plan } })
     cleanup.push(installation.close)
-    const { target, client, url, release, upgrade, output } = installation
+    const { target, client, url, release, upgrade, output, outages } = installation
     const key = issueKey(UNLIMITED, { ...plan, ...installation.env }, release)
     const load = await startLoad({ client, url, key, account })
     cleanup.push(load.close)
     const recorded = openRecorded(url, load)
     await recorded.next()
 
-    const sampleSeconds = count < RECORDED_MINUTES ? 5 : 60
+    const isQuick = count < RECORDED_MINUTES
+    const sampleSeconds = isQuick ? 5 : 60
     const soakFor = (minutes: number) =>
       soak(target, load, {
         ...{ minutes, sampleSeconds },
@@ -69,35 +70,36 @@ async function runSoak(open: OpenInstallation, { count, report }: BatchOrder): P
         },
       })
     const before = await soakFor(count * RELEASE_SHARE)
+    const outagesBefore = outages()
     report('upgrading')
     await upgrade()
-    await waitUntil(() => load.pending() < USUALLY_PENDING, CATCH_UP_MS)
+    const caughtUp = await waitUntil(() => load.pending() < USUALLY_PENDING, CATCH_UP_MS).then(
+      () => [],
+      () => [`${load.pending()} operations under way ${CATCH_UP_MS / 1_000} s after the upgrade`],
+    )
     const during = load.take()
+    const outagesUpgraded = outages()
     const after = await soakFor(count * (1 - RELEASE_SHARE))
-    const faults = await load.stop()
-    const lost = await recorded.check()
-    const codes = await installation.stop()
-    const all = [...before, during, ...after, load.take()]
+    const faults = [...caughtUp, ...(await load.stop()), ...(await recorded.check())]
+    const rest = load.take()
+    const outagesAfter = outages() - outagesUpgraded
+    const exitCodes = await installation.stop()
     return {
       done: count,
       counts: {
-        ...sumCounts(all.map(({ done }) => done)),
+        ...sumCounts([...before, during, ...after, rest].map(({ done }) => done)),
         [ACKNOWLEDGED]: recorded.checked(),
-        'retries during the upgrade': total([during], 'retries'),
+        ...Object.fromEntries(
+          Object.entries(during.retries).map(([what, times]) => [`${what} in the upgrade`, times]),
+        ),
       },
       figures: Object.fromEntries(levelsOf(after).map(({ name, last }) => [name, last])),
-      findings: [
-        ...describe('operations failed', 'failed', all),
-        ...describe('operations had to be repeated without an upgrade', 'retries', [
-          ...before,
-          ...after,
-        ]),
-        ...firstOf(faults),
-        ...firstOf(lost),
-        ...levelFaults(after),
-        ...firstOf(output().split('\n').filter(isError)),
-        ...codes.filter((code) => code !== 0).map((code) => `a SIGTERM ended a node with ${code}`),
-      ],
+      findings: soakFindings({
+        ...{ before, during, after, rest, faults, exitCodes, isQuick },
+        output: output(),
+        secrets: [...load.secrets(), ...recorded.tokens()],
+        outages: outagesBefore + outagesAfter,
+      }),
     }
   } finally {
     for (const clean of cleanup.reverse()) await clean()
@@ -107,6 +109,7 @@ async function runSoak(open: OpenInstallation, { count, report }: BatchOrder): P
 /** Mailboxes that last for some time, and the mails that were sent to them. */
 function openRecorded(url: string, load: SoakLoad) {
   let rounds: Recorded[] = []
+  const tokens: string[] = []
   const faults: string[] = []
   let checked = 0
 
@@ -123,11 +126,13 @@ function openRecorded(url: string, load: SoakLoad) {
     /** Replaces the mailboxes, and checks those before the last: nothing is on its way to them any more. */
     async next(): Promise<void> {
       const boxes = await Promise.all(Array.from({ length: BOXES }, () => createSession(url)))
+      tokens.push(...boxes.map(({ token }) => token))
       const round = { boxes, lines: [] }
       load.record(round)
       for (const old of rounds.slice(0, -1)) await check(old)
       rounds = [...rounds.slice(-1), round]
     },
+    tokens: () => tokens,
     checked: () => checked,
     /** What is wrong with all of them, when nothing is sent any more. */
     async check(): Promise<string[]> {
@@ -136,21 +141,3 @@ function openRecorded(url: string, load: SoakLoad) {
     },
   }
 }
-
-const total = (all: readonly Taken[], of: 'retries' | 'failed') =>
-  Object.values(sumCounts(all.map((taken) => taken[of]))).reduce((sum, count) => sum + count, 0)
-
-function describe(what: string, of: 'retries' | 'failed', all: readonly Taken[]): string[] {
-  const counts = Object.entries(sumCounts(all.map((taken) => taken[of])))
-  const largest = counts.toSorted(([, one], [, other]) => other - one).slice(0, MAX_LISTED)
-  const list = largest.map(([name, count]) => `${count} × ${name}`).join(', ')
-  return counts.length === 0 ? [] : [`${total(all, of)} ${what}: ${list}`]
-}
-
-/** The first, and how many there are. */
-function firstOf(faults: readonly string[]): string[] {
-  if (faults.length <= MAX_LISTED) return [...faults]
-  return [...faults.slice(0, MAX_LISTED), `${faults.length} such faults in all`]
-}
-
-const isError = (line: string) => line.includes('"level":"error"')

@@ -38,7 +38,7 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
   const file = join(folder.path, 'haproxy.cfg')
   writeFileSync(file, `${config}\nglobal\n  stats socket ${socket} mode 600 level admin\n`)
   execFileSync(program('haproxy'), ['-c', '-q', '-f', file])
-  const server = await start(file)
+  const { server, output } = await start(file)
 
   /** The state of a server by its name in the file, such as http_nodes/node1: UP, DOWN, or a transition. */
   async function states(): Promise<Record<string, string>> {
@@ -61,10 +61,11 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     },
+    /** How often a node was found to be down. */
+    outages: () => output().match(/Server http_nodes\S+ is DOWN/g)?.length ?? 0,
     async close() {
       const exit = once(server, 'exit')
-      server.kill('SIGKILL')
-      await exit
+      if (server.kill('SIGKILL')) await exit
       folder.remove()
     },
   }
@@ -72,9 +73,13 @@ export async function openHaproxy(nodes: Record<string, Ports>) {
 
 const at = (port: number) => `127.0.0.1:${port}`
 
-async function start(file: string): Promise<ChildProcess> {
+async function start(file: string): Promise<{ server: ChildProcess; output(): string }> {
   const [command = '', ...args] = endWithParent([program('haproxy'), '-db', '-f', file])
-  const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const server = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  server.stdout.on('data', (chunk: Buffer) => {
+    output += chunk
+  })
   let said = ''
   server.stderr.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-10_000)
@@ -84,5 +89,5 @@ async function start(file: string): Promise<ChildProcess> {
     if (server.exitCode !== null) throw new Error(`HAProxy did not start: ${said}`)
     return existsSync(socket)
   })
-  return server
+  return { server, output: () => output }
 }

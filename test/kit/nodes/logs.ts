@@ -11,6 +11,7 @@ export function leakedSecrets(output: string, secrets: Iterable<string>): string
   return [...leaked]
 }
 
+/** Errors of ours, and warnings of Node.js such as of listeners that leak. */
 export function loggedErrors(output: string): string[] {
-  return output.split('\n').filter((line) => line.includes('"level":"error"'))
+  return output.split('\n').filter((line) => /"level":"(?:error|fatal)"|^\(node:\d+\) /.test(line))
 }
