@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { FUZZ_PARTS } from './campaign/parts/fuzz.ts'
+import { batchOf, FUZZ_PARTS } from './campaign/parts/fuzz.ts'
 import { describeFinding, fuzz } from './kit/fuzz/fuzz.ts'
-import { inputOf } from './kit/fuzz/mutate.ts'
+import { checkSeeds, inputOf } from './kit/fuzz/mutate.ts'
 import { checkSanitised } from './kit/fuzz/sanitised.ts'
 import { Fault } from './kit/fuzz/target.ts'
 
@@ -27,6 +27,21 @@ describe('inputs', () => {
         part,
       ).toBe(true)
     }
+  })
+
+  test('are not made from nothing', () => {
+    expect(checkSeeds({ seeds })).toBeUndefined()
+    for (const none of [[], [...seeds, Buffer.alloc(0)]]) {
+      expect(() => checkSeeds({ seeds: none })).toThrow(/seeds/)
+    }
+  })
+
+  test('of which hardly any is accepted are a finding', () => {
+    const outcome = { inputs: 200, accepted: 4, findings: [], maxCost: 1, maxMs: 1 }
+    expect(batchOf('fuzz-x', outcome).findings).toEqual([])
+    expect(batchOf('fuzz-x', { ...outcome, accepted: 3 }).findings).toEqual([
+      'fuzz-x: only 3 of 200 inputs were accepted',
+    ])
   })
 
   test('are ten million in all', () => {

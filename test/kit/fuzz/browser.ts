@@ -4,7 +4,7 @@ import { PAYLOADS } from '../page/hostile-html.ts'
 import { openSanitiser, renderWithLayers } from '../page/layers.ts'
 import { openCosts } from './costs.ts'
 import { describeFinding, type Finding, type Outcome } from './fuzz.ts'
-import { inputOf, minimise } from './mutate.ts'
+import { checkSeeds, inputOf, minimise } from './mutate.ts'
 import { checkSanitised } from './sanitised.ts'
 import { htmlSeeds } from './seeds.ts'
 import { HTML_TOKENS } from './targets/html.ts'
@@ -23,24 +23,32 @@ const SHOW_MS = 120_000
 
 /**
  * Mail as the page sanitizes it in Chromium. A finding runs a script, requests something or navigates when it is shown, or has
- * something that may to another parser. Rejects with a finding that hangs: the page cannot go on.
+ * something that may to another parser. Rejects with a finding that hangs or crashes: the page cannot go on.
  */
 export async function fuzzInBrowser(
   name: string,
   { first, count }: { first: number; count: number },
 ): Promise<Outcome & { control: number }> {
+  checkSeeds(MATERIAL)
   const canary = await openCanary(hostsIn(PAYLOADS))
   const sanitiser = await openSanitiser(canary.browser)
   const findings: Finding[] = []
   let [number, accepted] = [first, 0]
 
+  const stops = (kind: 'hangs' | 'crashes', input: Buffer, message: string) =>
+    new Error(describeFinding(name, { kind, number, input, message }))
+
   async function sanitise(input: Buffer) {
     const clean = await withTimeout(HANG_MS, sanitiser.sanitise(input.toString()).catch(String))
-    if (clean === undefined) {
-      const message = `takes longer than ${HANG_MS} ms`
-      throw new Error(describeFinding(name, { kind: 'hangs', number, input, message }))
+    if (clean === undefined) throw stops('hangs', input, `takes longer than ${HANG_MS} ms`)
+    if (typeof clean === 'string') {
+      const isAlive = await withTimeout(
+        HANG_MS,
+        sanitiser.sanitise('').catch(() => undefined),
+      )
+      if (!isAlive) throw stops('crashes', input, clean)
+      return { ms: 0, isAccepted: false, fault: clean }
     }
-    if (typeof clean === 'string') return { ms: 0, isAccepted: false, fault: clean }
     const isAccepted = clean.head + clean.body !== ''
     return { ms: clean.ms, isAccepted, fault: faultOf(clean.head, clean.body) }
   }
@@ -64,7 +72,10 @@ export async function fuzzInBrowser(
         if (fault !== '') await add(number, fault, async (other) => (await sanitise(other)).fault)
         number += 1
       }
-      for (const { at, message } of await firing(canary, inputs)) {
+      const shown = await firing(canary, inputs).catch((cause: unknown) => {
+        throw new Error(`${name}, one of the inputs ${start} to ${number - 1}: ${cause}`)
+      })
+      for (const { at, message } of shown) {
         await add(start + at, message, (input) => effects(canary, [input]))
       }
     }

@@ -4,7 +4,7 @@ import { chmodSync, closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tempFolder } from '../store/stores.ts'
-import { inputOf, minimise } from './mutate.ts'
+import { checkSeeds, inputOf, minimise } from './mutate.ts'
 import type { FuzzTarget } from './target.ts'
 
 export interface Finding {
@@ -52,6 +52,7 @@ export async function fuzz(
 ): Promise<Outcome> {
   const outcome: Outcome = { inputs: 0, accepted: 0, findings: [], maxCost: 0, maxMs: 0 }
   const { target: subject }: { target: FuzzTarget } = await import(target.href)
+  checkSeeds(subject)
   const { hangMs = HANG_MS } = subject
   while (outcome.inputs < count && outcome.findings.length < MAX_FINDINGS) {
     const job = { first: first + outcome.inputs, count: count - outcome.inputs }

@@ -6,6 +6,13 @@ export interface Material {
   maxBytes: number
 }
 
+/** Mutations of nothing would be noise. */
+export function checkSeeds({ seeds }: Pick<Material, 'seeds'>): void {
+  const empty = seeds.filter(({ length }) => length === 0).length
+  if (seeds.length === 0 || empty > 0)
+    throw new Error(`${seeds.length} seeds, ${empty} of them empty`)
+}
+
 /** Numbers in [0, below), the same for the same seed (splitmix32). */
 export type Random = (below: number) => number
 

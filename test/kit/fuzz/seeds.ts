@@ -8,6 +8,10 @@ import { HOSTILE_MAILS, hostileMail, htmlMail } from '../page/hostile-mails.ts'
 export const bytesOf = (texts: Iterable<string>): Buffer[] =>
   Array.from(texts, (text) => Buffer.from(text))
 
+/** Many mails have no subject, or no HTML. */
+const bytesOfSome = (texts: Iterable<string>): Buffer[] =>
+  bytesOf(new Set(texts)).filter(({ length }) => length > 0)
+
 export const JSON_TOKENS = ['"', ',', ':', '{', '}', '[', ']', 'null', 'true']
 
 const FIXTURES = fileURLToPath(new URL('../../../src/mime/fixtures', import.meta.url))
@@ -40,12 +44,12 @@ export function textSeeds(): Buffer[] {
       ...[text ?? '', html ?? ''],
       ...headers.filter(({ name }) => /^subject$/i.test(name)).map(({ value }) => value),
     ])
-  return bytesOf(new Set(texts))
+  return bytesOfSome(texts)
 }
 
 /** Hostile HTML, and that of real mails. */
 export function htmlSeeds(): Buffer[] {
-  return bytesOf([...PAYLOADS, ...realMails().map((raw) => parseMail(raw).html ?? '')])
+  return bytesOfSome([...PAYLOADS, ...realMails().map((raw) => parseMail(raw).html ?? '')])
 }
 
 /** Single header fields of these mails. */
@@ -54,7 +58,7 @@ export function headerSeeds(): Buffer[] {
     const [head = ''] = mail.toString('latin1').split(/\r?\n\r?\n/, 1)
     return head.split(/\r?\n(?![ \t])/)
   })
-  return [...new Set(fields)].map((field) => Buffer.from(field, 'latin1'))
+  return [...new Set(fields)].filter(Boolean).map((field) => Buffer.from(field, 'latin1'))
 }
 
 export const MAIL_TOKENS: readonly string[] = (
