@@ -142,10 +142,10 @@ function connectionRunner(
   }
 }
 
-/** We could not store a mail; retried like a lost connection. */
+/** We could not process or store a mail; retried like a lost connection. */
 function internalError(error: unknown, account: string, { log }: ImapDeps): ImapError {
-  logFault(log, error, 'failed to store fetched mail; retrying', { account })
-  return new ImapError('lost', 'fetched mail cannot be stored at the moment')
+  logFault(log, error, 'failed to process or store fetched mail; retrying', { account })
+  return new ImapError('lost', 'fetched mail cannot be processed or stored at the moment')
 }
 
 const HEALTH_MESSAGES: Record<AccountHealth, string> = {
