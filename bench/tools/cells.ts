@@ -89,7 +89,8 @@ export function clusterFor(
     Math.ceil(shared / (full - ofEach)),
     Math.ceil((shared + fullWithoutNode) / (fullWithoutNode - ofEach)),
   )
-  const { storedBytes } = costOf(DAY_MIX, model.costs[load])
+  // Not by load: many operations show it more exactly, because a file grows in pages.
+  const { storedBytes } = costOf(DAY_MIX, model.costs.full)
   return {
     ...{ mailsPerDay, mailsPerSecond, nodes, used: usedBy(nodes) },
     storedBytes: mailsPerDay * PLAN.storedDays * storedBytes,

@@ -16,19 +16,20 @@ export interface Metered {
 
 /** What is used by `work`, which returns how many operations that were: per operation. */
 export async function costPer(metered: Metered, work: () => Promise<number>): Promise<Cost> {
-  const before = await readMeters(metered)
+  const { meters: before, replyBytes } = await readMeters(metered)
   const links = readLinks(metered.address)
   const count = await work()
-  const after = await readMeters(metered)
+  const { meters: after } = await readMeters(metered)
   const postgresNetBytes = linkBytes(links, readLinks(metered.address))
   const used = combine([
     [after, 1],
     [before, -1],
   ])
-  return combine([[{ ...used, postgresNetBytes }, 1 / count]])
+  const redisNetBytes = used.redisNetBytes - replyBytes
+  return combine([[{ ...used, postgresNetBytes, redisNetBytes }, 1 / count]])
 }
 
-async function readMeters({ nodes, postgres, database, redis }: Metered): Promise<Cost> {
+async function readMeters({ nodes, postgres, database, redis }: Metered) {
   const [row] = (await postgres.run(
     `select pg_current_wal_insert_lsn() - '0/0' as wal, pg_database_size('${database}') as stored,
        pg_snapshot_xmax(pg_current_snapshot())::text as transactions,
@@ -39,7 +40,7 @@ async function readMeters({ nodes, postgres, database, redis }: Metered): Promis
   const numbers = (pattern: RegExp) =>
     info.matchAll(pattern).reduce((sum, [, number]) => sum + Number(number), 0)
   const { user, system } = process.cpuUsage()
-  return {
+  const meters: Cost = {
     nodeCpu: nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0),
     postgresCpu: cpuSeconds(postgres.pid),
     redisCpu: numbers(/^used_cpu_(?:user|sys):([\d.]+)/gm),
@@ -53,6 +54,8 @@ async function readMeters({ nodes, postgres, database, redis }: Metered): Promis
     wakes: numbers(/^cmdstat_publish:calls=(\d+)/gm),
     postgresNetBytes: 0,
   }
+  // Redis counts its reply afterwards.
+  return { meters, replyBytes: info.length }
 }
 
 /** Bytes sent and received by each connection to PostgreSQL, by the client's port. */

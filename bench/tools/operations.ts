@@ -45,7 +45,12 @@ export async function openOperations({ nodes, keys, mailboxes, streams }: Operat
     return proxiedClient(addressOf(at), node)
   }
   const fetchOk = async (at: number, path: string, options: object) => {
-    const response = await clientOf(at).send(path, { agent, ...options })
+    const send = () => clientOf(at).send(path, { agent, ...options })
+    // The service may close an idle connection just when it is used again.
+    const response = await send().catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET') return send()
+      throw error
+    })
     if (response.status !== 200 && response.status !== 304)
       throw new Error(`${path}: ${response.status} ${response.body}`)
     return response
