@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkHistory, isDelivered, type Rule } from './kit/nodes/check-history.ts'
+import { checkHistory, type Rule } from './kit/nodes/check-history.ts'
 import { unexplainedStarts } from './kit/nodes/failed-starts.ts'
 import type { Entry } from './kit/nodes/history.ts'
 import { countChecked } from './kit/nodes/history-counts.ts'
@@ -280,13 +280,6 @@ test('a mail that was deleted before its turn need not be delivered', () => {
     at(1_060, delivery('m8')),
   ]
   expect(checkHistory([...CLEAN, ...deleted])).toStrictEqual([])
-})
-
-test('whether the mail of one session has been delivered', () => {
-  const entries = [...CLEAN, at(1_000, send('m7', 'bob'))]
-  expect(isDelivered(entries)).toBe(false)
-  expect(isDelivered(entries, 'bob')).toBe(false)
-  expect(isDelivered(entries, 'ann')).toBe(true)
 })
 
 test('only what was checked is counted', () => {

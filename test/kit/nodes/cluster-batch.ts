@@ -56,7 +56,7 @@ export async function runClusterBatch({ count, seed, report, older }: BatchOptio
       done: effective.length,
       counts: {
         ...counts,
-        'mails without a reply': history.entries.filter(isUnansweredMail).length,
+        'mails without a 250': history.entries.filter(isUnacceptedMail).length,
         'faults without effect': faults.length - effective.length,
         ...countKinds(effective),
       },
@@ -189,7 +189,7 @@ function saveEvidence({ cluster, load, log, seed }: Evidence): string {
   return `${path}.jsonl and .log`
 }
 
-const isUnansweredMail = ({ kind, result }: Entry) => kind === 'send' && result === 'unknown'
+const isUnacceptedMail = ({ kind, result }: Entry) => kind === 'send' && result === 'unknown'
 
 /** A check without anything to compare finds nothing. */
 function nothingChecked(counts: Record<string, number>): string[] {
