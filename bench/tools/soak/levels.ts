@@ -31,8 +31,9 @@ const RULES: Record<string, Rule> = {
   // With 150 MB, 2 % of the mails not deleted. Less than 100 bytes for each mail are meant to stay: the ledger of addresses, and a
   // line of the mail log each second.
   'MB of data': { of: ({ files }) => files.data || Number.NaN, factor: 1.1, slack: 16 },
-  // A checkpoint that is held up for some minutes.
-  'MB of WAL': { of: ({ files }) => files.wal || Number.NaN, factor: 1.5, slack: 16 },
+  // A checkpoint that is held up for some minutes. On SQLite the file grows to 18 MB and is emptied every 30 seconds: samples a
+  // minute apart find it at a size that drifts.
+  'MB of WAL': { of: ({ files }) => files.wal || Number.NaN, factor: 1.5, slack: 20 },
   // 12 bytes that stay for each mail.
   'MB of Redis': { of: ({ files }) => files.redis, factor: 1.1, slack: 2 },
   // A line every two seconds.
@@ -48,10 +49,11 @@ const RULES: Record<string, Rule> = {
   },
   // A backlog of a fifth of a second.
   'operations under way': { of: ({ pending }) => pending || Number.NaN, factor: 1.1, slack: 20 },
+  // Of an idle machine, the last quarter of 30 minutes was up to 1.23 (p50) and 1.5 (p99) times as slow (bench/RESULTS.md).
   ...Object.fromEntries(
     LATENCIES.flatMap((name): [string, Rule][] => [
-      [`${name} p50 ms`, { of: ({ ms }) => median(ms[name]), factor: 1.2, slack: 0.5 }],
-      [`${name} p99 ms`, { of: ({ ms }) => percentile(ms[name], 0.99), factor: 1.5, slack: 10 }],
+      [`${name} p50 ms`, { of: ({ ms }) => median(ms[name]), factor: 1.3, slack: 1 }],
+      [`${name} p99 ms`, { of: ({ ms }) => percentile(ms[name], 0.99), factor: 1.5, slack: 20 }],
     ]),
   ),
   // Of 30 operations a sample, two that fail, find nothing to do, or are late.
