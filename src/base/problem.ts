@@ -84,7 +84,10 @@ export function hasErrorCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
-/** True for what is thrown when our code is wrong, whatever a peer has sent: it must not pass for an error of that peer. */
+/**
+ * True for what is thrown when our code is wrong, whatever a peer has sent: it must not pass for an error of that peer. Not for
+ * errors of `fetch`, which throws a TypeError when the network fails.
+ */
 export function isProgrammingError(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError].some((type) => error instanceof type)
 }
