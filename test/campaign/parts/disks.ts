@@ -26,7 +26,7 @@ const engines: Engine[] = Object.values(ENGINES)
 export const tornWrites: Part = {
   name: 'torn-writes',
   unit: 'power cuts',
-  goal: 500,
+  goal: 200,
   quickGoal: 2,
   batch: 10,
   problem,
