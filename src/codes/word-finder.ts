@@ -44,14 +44,16 @@ export function wordFinder<Kind extends WordKind>(
 }
 
 interface Finder<Kind> {
-  entries: Map<string, Entry & { kind: Kind }>
+  entries: KindEntry<Kind>[]
   any: RegExp
-  /** Length of the longest word. */
-  longest: number
+  /** By word: it and the others that may start where it does, the longest first. */
+  sameStart: Map<string, KindEntry<Kind>[]>
 }
 
+type KindEntry<Kind> = Entry & { kind: Kind }
+
 function finderOf<Kind extends WordKind>(kinds: Kind[], language: Vocabulary): Finder<Kind> {
-  const entries = new Map<string, Entry & { kind: Kind }>()
+  const entries = new Map<string, KindEntry<Kind>>()
   for (const kind of kinds) {
     for (const entry of readEntries(language[kind])) mergeEntry(entries, { ...entry, kind })
   }
@@ -62,8 +64,8 @@ function finderOf<Kind extends WordKind>(kinds: Kind[], language: Vocabulary): F
     ...(apart.length > 0 ? [`(?<!${SPACED})(?:${alternation(apart)})`] : []),
     ...(anywhere.length > 0 ? [alternation(anywhere)] : []),
   ]
-  const longest = all[0]?.word.length ?? 0
-  return { entries, any: new RegExp(alternatives.join('|') || '(?!)', 'g'), longest }
+  const any = new RegExp(alternatives.join('|') || '(?!)', 'g')
+  return { entries: all, any, sameStart: new Map() }
 }
 
 function findIn<Kind>(
@@ -72,14 +74,16 @@ function findIn<Kind>(
   lower: string,
   found: WordMatch<Kind>[],
 ): void {
-  const { entries, any } = finder
+  const { any } = finder
   // Not matchAll: it clones the expression, which takes long to compile.
   any.lastIndex = 0
   for (let match = any.exec(lower); match; match = any.exec(lower)) {
-    const { 0: word, index: start } = match
-    const entry = entries.get(word)
-    const isWhole = entry && isWholeWord(entry, text, start, start + word.length)
-    const whole = isWhole ? entry : anotherWhole(finder, text, lower, start)
+    const { 0: literal, index: start } = match
+    const whole = sameStartOf(finder, literal).find(
+      (entry) =>
+        lower.startsWith(entry.word, start) &&
+        isWholeWord(entry, text, start, start + entry.word.length),
+    )
     // Another word may start inside a rejected match.
     any.lastIndex = whole ? endOf(whole, lower, start) : start + 1
     if (whole) found.push({ kind: whole.kind, start, end: any.lastIndex })
@@ -95,18 +99,14 @@ function endOf({ word, prefix }: Entry, lower: string, start: number): number {
 
 const MAX_CONTINUATION = 30
 
-/** The longest word that starts here and ends where a word of the text ends: not "verifica" of "verificare", but `verif*`. */
-function anotherWhole<Kind>(
-  { entries, longest }: Finder<Kind>,
-  text: string,
-  lower: string,
-  start: number,
-): (Entry & { kind: Kind }) | undefined {
-  for (let length = longest; length > 0; length -= 1) {
-    const entry = entries.get(lower.slice(start, start + length))
-    if (entry && isWholeWord(entry, text, start, start + length)) return entry
-  }
-  return undefined
+/** The literal "verifica" matches "verificare", but only the word `verif*` ends where that ends. */
+function sameStartOf<Kind>(
+  { entries, sameStart }: Finder<Kind>,
+  literal: string,
+): KindEntry<Kind>[] {
+  return getOrAdd(sameStart, literal, () =>
+    entries.filter(({ word }) => word.startsWith(literal) || literal.startsWith(word)),
+  )
 }
 
 function withoutOverlaps<Kind>(found: WordMatch<Kind>[], kinds: Kind[]): WordMatch<Kind>[] {
