@@ -112,7 +112,6 @@ describe('a soak is level if its last quarter has what its second has', () => {
     ['descriptors', () => ({ descriptors: 0 })],
     ['MB of data', ({ files }) => ({ files: { ...files, data: 0 } })],
     ['MB of main processes', () => ({ pssMb: new Map([['other', 100]]) })],
-    ['MB of WAL', ({ files }) => ({ files: { ...files, wal: 0 } })],
     ['KB of raw mail a mail', ({ grown }) => ({ grown: { ...grown, raw: 0 } })],
     ['operations under way', () => ({ pending: 0 })],
     ['reads a sample', ({ done, minute }) => ({ done: minute === 70 ? {} : done })],
