@@ -73,7 +73,8 @@ const ON_POSTGRES = [
 const LONG_ONLY = [
   ...existing('test', [
     ...['balancer', 'build', 'certificates', 'client-docs', 'client-packages', 'client-python'],
-    ...['debian', 'docs-examples', 'doctor-backends', 'doctor-parts', 'features', 'install-guide'],
+    ...['debian', 'docs-examples', 'doctor-backends', 'doctor-parts', 'failed-syncs', 'features'],
+    ...['install-guide'],
     ...['left-out', 'mailtm-clients', 'mcp-clients', 'new-machine', 'nodes-certificates'],
     ...['nodes-chaos', 'nodes-leases', 'nodes-replica', 'openapi-clients', 'package'],
     ...['parse-fairness', 'pgbouncer', 'power-cut', 'prometheus', 'release', 'start-errors'],

@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { freeLarge } from '../base/free-large.ts'
-import { type Db, emptyLogRegularly } from '../store/sqlite/files.ts'
+import { openCheckpoints } from '../store/sqlite/checkpoints.ts'
+import type { Db } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { buffersIn, type PortRequest, type PortResponse, portResponse } from './ports.ts'
 
@@ -13,6 +14,7 @@ export function serveWrites(
   commitGroup: (group: WriteRequest[]) => WriteOutcome[],
   ports: readonly MessagePort[],
 ) {
+  const checkpoints = openCheckpoints(db)
   for (const port of ports) {
     // When idle, a request is a group of its own and does not wait.
     port.on('message', (requests: PortRequest[]) => {
@@ -21,12 +23,12 @@ export function serveWrites(
       // They were transferred to this thread, and nobody needs them any more.
       const buffers = group.flatMap(({ request }) => buffersIn(request.value))
       for (const buffer of buffers) freeLarge(new Uint8Array(buffer))
+      checkpoints.shorten()
     })
   }
-  const stopEmptying = emptyLogRegularly(db)
   return {
     close(): void {
-      stopEmptying()
+      checkpoints.stop()
       for (const port of ports) port.close()
       db.close()
     },

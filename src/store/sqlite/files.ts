@@ -9,7 +9,7 @@ export const MAIL_FILE = 'mail.db'
 export const SHOP_FILE = 'shop.db'
 const LOCK_FILE = 'lock.db'
 
-const LOCK_MS = 10_000
+export const LOCK_MS = 10_000
 // Each thread has connections of its own, and the pages are in the page cache of the system as well. The default of better-sqlite3
 // is 16 MB for each.
 const WRITER_CACHE_KB = 8_000
@@ -27,7 +27,8 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
   // Overwrites what is deleted from pages that are written anyway. ON would also write every page that becomes free.
   db.pragma('secure_delete = FAST')
   db.pragma(`cache_size = -${WRITER_CACHE_KB}`)
-  db.pragma('wal_autocheckpoint = 4000')
+  // See openCheckpoints. Other processes leave it to the service, or to the end of the last one.
+  db.pragma('wal_autocheckpoint = 0')
   db.pragma('journal_size_limit = 67108864')
   if (maxBytes !== 'auto') {
     const pageSize = Number(db.pragma('page_size', { simple: true }))
@@ -46,34 +47,6 @@ export function openReader(path: string): Db {
 /** Reads nothing yet: the file may be damaged. */
 export function openReadOnly(path: string): Db {
   return new Database(path, { readonly: true, timeout: LOCK_MS })
-}
-
-const EMPTY_LOG_MS = 30_000
-const BUSY_AGAIN_MS = 1_000
-// Commits wait meanwhile. Reads take less; new ones do not use the log any more once it is copied.
-const READS_MS = 20
-
-/** Empties the write-ahead log regularly: until then it contains what has been deleted. Returns a function that stops it. */
-export function emptyLogRegularly(db: Db): () => void {
-  let timer: NodeJS.Timeout
-  const next = (ms: number) => {
-    timer = setTimeout(() => next(emptyLog(db) ? EMPTY_LOG_MS : BUSY_AGAIN_MS), ms).unref()
-  }
-  next(EMPTY_LOG_MS)
-  return () => clearTimeout(timer)
-}
-
-/** False if a read or another process uses it for longer, or the disk fails, which the next commit reports. */
-function emptyLog(db: Db): boolean {
-  try {
-    db.pragma(`busy_timeout = ${READS_MS}`)
-    const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
-    return result?.busy === 0
-  } catch {
-    return false
-  } finally {
-    db.pragma(`busy_timeout = ${LOCK_MS}`)
-  }
 }
 
 /** Allows one `serve` per folder: an exclusive transaction that ends with the process. Otherwise throws `inUse`. */
