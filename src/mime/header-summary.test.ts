@@ -160,6 +160,8 @@ describe('the subject', () => {
     ['joins a character split by folding', '=?utf-8?Q?=E2=9C?=\r\n =?utf-8?Q?=93?=', '✓'],
     ['joins a character split between B and Q', '=?utf-8?B?4pw=?= =?UTF-8?Q?=93?=', '✓'],
     ['drops blanks between words', '=?utf-8?Q?a?=   =?utf-8?Q?b?=', 'ab'],
+    // RFC 2047 knows only blanks and tabs.
+    ['keeps other space between words', '=?utf-8?Q?a?=\u00a0=?utf-8?Q?b?=', 'a\u00a0b'],
     ['keeps blanks between word and text', '=?utf-8?Q?a?= b =?utf-8?Q?c?=', 'a b c'],
     ['may change its charset', '=?utf-8?Q?=C3=BC?= =?iso-8859-1?Q?=FC?=', 'üü'],
     ['may have an unknown charset', '=?x-none?Q?gr=C3=BCn?= =?x-no?Q?=FC?=', 'grünü'],

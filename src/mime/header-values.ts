@@ -33,7 +33,7 @@ interface WordRun {
 const ENCODED_WORD = /=\?([^?\s]{1,60})\?([bq])\?([^?]*)\?=/gi
 // Where one word of UTF-7 ends does not show once the next one follows; one of UTF-16 has a byte order mark of its own.
 const ALONE = /utf-?(?:7|16)$/
-const WHITESPACE = /^\s*$/
+const WHITESPACE = /^[ \t\r\n]*$/
 const ESCAPE = /=([0-9a-f]{2})/gi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
 const ASCII_OR_NOT = /[\u0000-\u007f]+|[^\u0000-\u007f]+/g

@@ -11,7 +11,7 @@ import type { FuzzTarget } from './target.ts'
 const MAX_TRIES = 2_000
 const WARM_UP = 500
 /** The system measures CPU time in steps of some milliseconds: only several runs take measurable time. */
-const CPU_MS = 100
+const CPU_MS = 500
 /** Descriptor of the file. */
 const PROGRESS = 4
 const progress = { at: 0, beats: 0, accepted: 0 }
