@@ -1,26 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { openCheckpoints } from '../src/store/sqlite/checkpoints.ts'
+import { openCheckpoints, rewriteLog } from '../src/store/sqlite/checkpoints.ts'
 import { type Db, openReadOnly, openWritable } from '../src/store/sqlite/files.ts'
-import { makeTornDisk, tornDiskProblem } from './kit/programs/torn-disk.ts'
+import { makeTornDisk, type TornDisk, tornDiskProblem } from './kit/programs/torn-disk.ts'
 import { skipIfProblem } from './kit/skip.ts'
 import { DISK, tempFolder } from './kit/store/stores.ts'
 
 skipIfProblem(tornDiskProblem())
 
-// Of a log that is long enough for a checkpoint, and of one more commit.
+const FILE = 'rows.db'
+// Of a log that is long enough for a checkpoint, and of more commits.
 const [MANY, MORE] = [5_000, 300]
-// Enough that the sync of the log succeeds in a checkpoint whose sync of the file fails: there a seed decides which do.
-const FAILED_PERCENT = 60
-const MAX_CHECKPOINTS = 50
+const COMMITS = fileURLToPath(new URL('kit/programs/commits.ts', import.meta.url))
 
-test('a power cut after a checkpoint that could not be synced leaves what earlier ones have copied', async () => {
+async function makeDisk(): Promise<TornDisk> {
   const folder = tempFolder(DISK)
   onTestFinished(folder.remove)
-  const disk = await makeTornDisk(folder.path, { seed: 1 })
-  const db = openWritable(join(disk.path, 'rows.db'))
+  return onDisk(await makeTornDisk(folder.path, { seed: 1 }))
+}
+
+function onDisk(disk: TornDisk): TornDisk {
+  onTestFinished(disk.remove)
+  return disk
+}
+
+/** Opens the file of rows there, before the disk is removed. */
+function openRows(disk: TornDisk): Db {
+  const db = openWritable(join(disk.path, FILE))
+  onTestFinished(() => void db.close())
+  return db
+}
+
+function expectRows(db: Db, count: number): void {
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+  expect(db.prepare('select count(*) from rows').pluck().get()).toBe(count)
+}
+
+test('a power cut after a checkpoint that could not be synced leaves what earlier ones have copied', async () => {
+  const disk = await makeDisk()
+  const db = openRows(disk)
   db.exec('create table rows (id integer primary key, bytes blob)')
   const checkpoints = openCheckpoints(db)
+  onTestFinished(checkpoints.stop)
   insert(db, MANY)
   checkpoints.shorten()
   insert(db, MANY)
@@ -32,23 +57,36 @@ test('a power cut after a checkpoint that could not be synced leaves what earlie
   expect(logOf(db).checkpointed).toBeGreaterThan(MANY)
   expect(logOf(db).checkpointed).toBeLessThan(logOf(db).log)
 
-  await disk.failSyncs(FAILED_PERCENT)
-  for (let count = 0; count < MAX_CHECKPOINTS && !isCopied(db); count += 1) checkpoints.shorten()
-  expect(await disk.failSyncs(0)).toBeGreaterThan(1)
+  await disk.failSyncs(100, FILE)
+  checkpoints.shorten()
+  expect(await disk.failSyncs(0)).toBe(1)
+  checkpoints.shorten()
   expect(isCopied(db)).toBe(true)
   // The log begins anew: what it had is now in the file alone.
   insert(db, 1)
   expect(isCopied(db)).toBe(false)
 
-  const left = await disk.cut('cut', [])
-  const after = openWritable(join(left.path, 'rows.db'))
-  expect(after.pragma('integrity_check', { simple: true })).toBe('ok')
-  expect(after.prepare('select count(*) from rows').pluck().get()).toBe(2 * MANY + MORE + 1)
-  after.close()
-  checkpoints.stop()
-  db.close()
-  await disk.remove()
-  await left.remove()
+  expectRows(openRows(onDisk(await disk.cut('cut', []))), 2 * MANY + MORE + 1)
+})
+
+test('what is committed after a commit that could not be synced, and a crash, is there after a power cut', async () => {
+  const disk = await makeDisk()
+  const path = join(disk.path, FILE)
+  const child = spawn(process.execPath, [COMMITS, path], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  expect((await lines.next()).value).toBe('committed')
+  await disk.failSyncs(100)
+  child.stdin.write('\n')
+  expect((await lines.next()).value).toBe('SQLITE_IOERR_FSYNC')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(await disk.failSyncs(0)).toBe(1)
+
+  const db = openRows(disk)
+  rewriteLog(db)
+  const before = Number(db.prepare('select count(*) from rows').pluck().get())
+  for (let count = 0; count < MORE; count += 1) insert(db, 1)
+  expectRows(openRows(onDisk(await disk.cut('cut', []))), before + MORE)
 })
 
 function insert(db: Db, count: number): void {

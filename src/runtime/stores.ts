@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import { toError } from '../base/problem.ts'
 import type { ReceiveLimits } from '../mail/rules/recipient.ts'
+import { openCheckpoints } from '../store/sqlite/checkpoints.ts'
 import { type Db, MAIL_FILE } from '../store/sqlite/files.ts'
 import type { WriteOutcome, WriteRequest } from '../store/sqlite/group-commit.ts'
 import { openSqliteLedger } from '../store/sqlite/ledger.ts'
@@ -111,8 +112,9 @@ export async function openMailStoreForCli(config: Config): Promise<CliMailStore>
   const db = openMigrated(folder, 'mail', { besideService: true })
   const versions = openVersions(makeVersions())
   const options = { limits: receiveLimits(config), ledgerKey: NO_LEDGER_KEY }
-  const write = writeAlone(openMailWriter(db, versions, options))
-  const store = closeWith(openSqliteMail({ folder, minFreeBytes, write, versions, ...options }), db)
+  const { write, close } = writeAlone(db, openMailWriter(db, versions, options))
+  const mail = openSqliteMail({ folder, minFreeBytes, write, versions, ...options })
+  const store = closeWith(mail, { close })
   return { ...store, waitUntilVisible: () => pause(VISIBLE_MS) }
 }
 
@@ -146,7 +148,8 @@ export async function openShopStoreForCli(
   const { data: folder } = config
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const db = openMigrated(folder, 'shop', { besideService: true })
-  return closeWith(openSqliteShop(folder, writeAlone(openShopWriter(db))), db)
+  const { write, close } = writeAlone(db, openShopWriter(db))
+  return closeWith(openSqliteShop(folder, write), { close })
 }
 
 export function receiveLimits(config: Config): ReceiveLimits {
@@ -182,11 +185,19 @@ async function openPostgresShop(
 }
 
 /** Each write is a group of its own: one short IMMEDIATE transaction, which the service's writer waits for. */
-function writeAlone(commit: (group: WriteRequest[]) => WriteOutcome[]) {
-  return async (name: string, value: unknown) => {
-    const [outcome] = commit([{ name, value }])
-    if (!outcome || 'error' in outcome) throw outcome?.error
-    return outcome.result
+function writeAlone(db: Db, commit: (group: WriteRequest[]) => WriteOutcome[]) {
+  const checkpoints = openCheckpoints(db)
+  return {
+    async write(name: string, value: unknown) {
+      const [outcome] = commit([{ name, value }])
+      checkpoints.shorten()
+      if (!outcome || 'error' in outcome) throw outcome?.error
+      return outcome.result
+    },
+    close(): void {
+      checkpoints.stop()
+      db.close()
+    },
   }
 }
 

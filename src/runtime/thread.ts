@@ -55,6 +55,8 @@ export async function startThread(
       maxOldGenerationSizeMb: Math.min(maxOldMb, MAX_OLD_MB),
     },
     transferList: portsIn(setup),
+    // A descriptor that is closed takes the locks of the whole process on its file with it (openCheckpoints).
+    trackUnmanagedFds: false,
   })
   const gone = Promise.withResolvers<void>()
   const failed = Promise.withResolvers<never>()

@@ -1,4 +1,4 @@
-import { openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs'
 import { hasErrorCode } from '../../base/problem.ts'
 import { type Db, LOCK_MS } from './files.ts'
 
@@ -19,26 +19,30 @@ export function openCheckpoints(db: Db) {
   const inspect = db.prepare<[], { log: number }>('pragma wal_checkpoint(noop)')
   let timer: NodeJS.Timeout
   let index: number | undefined
+  let isAnyLost = false
 
   /** False if a read or another process uses the log, or the disk fails, which the next commit reports. */
   function checkpoint(mode: 'passive' | 'truncate'): boolean {
     try {
+      copyLostAgain()
       const [result] = db.pragma(`wal_checkpoint(${mode})`) as { busy: number }[]
       return result?.busy === 0
     } catch (error) {
-      if (hasErrorCode(error, 'SQLITE_IOERR_FSYNC')) copyAllAgain()
+      isAnyLost ||= hasErrorCode(error, 'SQLITE_IOERR_FSYNC')
       return false
     }
   }
 
   /**
    * A checkpoint that copies only a part, because of a read, leaves the sync to the next one. If that sync fails, the system takes the
-   * pages of both for written, and SQLite would copy those of the first never again: it has counted them as copied.
+   * pages of both for written, and SQLite would not copy those of the first again: it has counted them as copied.
    */
-  function copyAllAgain(): void {
+  function copyLostAgain(): void {
+    if (!isAnyLost) return
     // Never closed: that would release all locks of this process on it.
     index ??= openSync(`${db.name}-shm`, 'r+')
     writeSync(index, new Uint32Array(1), 0, 4, COPIED_AT)
+    isAnyLost = false
   }
 
   function empty(): boolean {
@@ -59,6 +63,34 @@ export function openCheckpoints(db: Db) {
     shorten(): void {
       if ((inspect.get()?.log ?? 0) >= LONG_LOG_PAGES) checkpoint('passive')
     },
-    stop: () => clearTimeout(timer),
+    /** Before the file is closed, which is a checkpoint, too. */
+    stop(): void {
+      clearTimeout(timer)
+      copyLostAgain()
+    },
+  }
+}
+
+const CHUNK_BYTES = 2 ** 20
+
+/**
+ * Writes the log again that a service has left which did not end properly. It may have pages of a commit whose sync has failed: the
+ * system takes them for written, and SQLite for committed, and a power cut would lose them and every later commit.
+ */
+export function rewriteLog(db: Db): void {
+  // Nobody else writes to it meanwhile.
+  db.exec('begin immediate')
+  const log = openSync(`${db.name}-wal`, 'r+')
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES)
+    for (let at = 0, length = 0; ; at += length) {
+      length = readSync(log, chunk, 0, CHUNK_BYTES, at)
+      if (length === 0) break
+      writeSync(log, chunk, 0, length, at)
+    }
+    fdatasyncSync(log)
+  } finally {
+    closeSync(log)
+    db.exec('rollback')
   }
 }

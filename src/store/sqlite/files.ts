@@ -27,7 +27,7 @@ export function openWritable(path: string, maxBytes: number | 'auto' = 'auto'): 
   // Overwrites what is deleted from pages that are written anyway. ON would also write every page that becomes free.
   db.pragma('secure_delete = FAST')
   db.pragma(`cache_size = -${WRITER_CACHE_KB}`)
-  // See openCheckpoints. Other processes leave it to the service, or to the end of the last one.
+  // See openCheckpoints.
   db.pragma('wal_autocheckpoint = 0')
   db.pragma('journal_size_limit = 67108864')
   if (maxBytes !== 'auto') {

@@ -10,6 +10,7 @@ import {
   OlderSchema,
   readMigrations,
 } from '../schema.ts'
+import { openCheckpoints, rewriteLog } from './checkpoints.ts'
 import { type Db, isCorruption, lockFolder, openWritable } from './files.ts'
 
 interface OpenOptions {
@@ -30,6 +31,7 @@ export function openMigrated(
     const db = openWritable(join(folder, `${kind}.db`))
     const at = schemaOf(db, kind)
     const isOlder = at > 0 && at < latestSchema(migrations)
+    if (!besideService) rewriteLog(db)
     const unlock = besideService && isOlder ? lockIdle(folder) : () => {}
     try {
       migrate(db, kind, migrations, upTo)
@@ -61,7 +63,9 @@ function migrate(db: Db, kind: Kind, migrations: readonly Migration[], upTo?: nu
     db.pragma(`application_id = ${NUMBERED}`)
     return true
   })
-  while (migrateOnce.immediate());
+  const checkpoints = openCheckpoints(db)
+  while (migrateOnce.immediate()) checkpoints.shorten()
+  checkpoints.stop()
 }
 
 // "mayf": user_version is the number of the last migration. Versions up to 0.3 counted them instead, and had no id.

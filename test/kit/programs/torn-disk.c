@@ -9,8 +9,8 @@
 //              soon as there are any, or with an odd seed at the next sync that has something to write, after a second at the latest.
 //              From then on DURABLE does not change and no sync ends. Answers with the numbers of writes remembered, made and torn.
 //   sync       syncs all files.
-//   eio N      from now on N in 100 syncs fail with EIO. What a failed sync should have written is never written, as on Linux.
-//              Answers with the number of syncs that have failed so far.
+//   eio N END  from now on N in 100 syncs of files whose names end so, or of all, fail with EIO. What a failed sync should have
+//              written is never written, as on Linux. Answers with the number of syncs that have failed so far.
 // The end of standard input unmounts it.
 
 #define FUSE_USE_VERSION 31
@@ -52,16 +52,19 @@ static const char *mountpoint;
 static struct file *files[BUCKETS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int is_cut, failing_percent, failed_syncs;
+static char failing_ending[64];
 static unsigned cut_at_next_sync;
 
 static const char *rel(const char *path) { return path[1] ? path + 1 : "."; }
 
 static int result(int status) { return status < 0 ? -errno : 0; }
 
-static int is_shared_memory(const char *path) {
-  size_t length = strlen(path);
-  return length > 4 && !strcmp(path + length - 4, "-shm");
+static int ends_with(const char *path, const char *ending) {
+  size_t length = strlen(path), most = strlen(ending);
+  return length >= most && !strcmp(path + length - most, ending);
 }
+
+static int is_shared_memory(const char *path) { return ends_with(path, "-shm"); }
 
 static struct file **place_of(ino_t ino) {
   struct file **place = &files[ino % BUCKETS];
@@ -174,7 +177,8 @@ static void *run_commands(void *unused) {
       }
       if (!is_cut) cut_now(seed);
     } else if (!strncmp(line, "eio ", 4)) {
-      failing_percent = atoi(line + 4);
+      failing_ending[0] = 0;
+      sscanf(line + 4, "%d %63s", &failing_percent, failing_ending);
       printf("%d\n", failed_syncs);
     } else {
       for (int bucket = 0; bucket < BUCKETS; bucket++)
@@ -349,7 +353,7 @@ static int fs_fsync(const char *path, int only_data, struct fuse_file_info *info
     pthread_mutex_unlock(&mutex);
     for (;;) pause();
   }
-  int fails = rand() % 100 < failing_percent;
+  int fails = rand() % 100 < failing_percent && ends_with(path, failing_ending);
   failed_syncs += fails;
   if (file) settle(file, !fails);
   pthread_mutex_unlock(&mutex);

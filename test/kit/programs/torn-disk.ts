@@ -14,8 +14,8 @@ const PROGRAM = join(CACHE, 'torn-disk')
 /** A disk that can lose, reorder and tear what was not synced, and fail to sync: torn-disk.c. Requires root. */
 export interface TornDisk extends Disk {
   cut(name: string, pids: readonly number[]): Promise<TornDisk>
-  /** From now on this many of 100 syncs fail. Returns how many have failed so far. */
-  failSyncs(percent: number): Promise<number>
+  /** From now on this many of 100 syncs of files whose names end so fail. Returns how many have failed so far. */
+  failSyncs(percent: number, ending?: string): Promise<number>
 }
 
 interface TornOptions {
@@ -65,7 +65,7 @@ async function mountTorn(path: string, { seed, tell }: TornOptions): Promise<Tor
       return await mountTorn(next, { seed: seed + 1, ...(tell && { tell }) })
     },
     sync: async () => void (await command('sync')),
-    failSyncs: async (percent) => Number(await command(`eio ${percent}`)),
+    failSyncs: async (percent, ending = '') => Number(await command(`eio ${percent} ${ending}`)),
     async remove() {
       await end()
       for (const one of [path, live, durable]) rmSync(one, { recursive: true, force: true })
