@@ -23,26 +23,33 @@ export function openCheckpoints(db: Db) {
 
   /** False if a read or another process uses the log, or the disk fails, which the next commit reports. */
   function checkpoint(mode: 'passive' | 'truncate'): boolean {
+    if (!copyLostAgain()) return false
     try {
-      copyLostAgain()
       const [result] = db.pragma(`wal_checkpoint(${mode})`) as { busy: number }[]
       return result?.busy === 0
     } catch (error) {
-      isAnyLost ||= hasErrorCode(error, 'SQLITE_IOERR_FSYNC')
+      isAnyLost = hasErrorCode(error, 'SQLITE_IOERR_FSYNC')
+      copyLostAgain()
       return false
     }
   }
 
   /**
    * A checkpoint that copies only a part, because of a read, leaves the sync to the next one. If that sync fails, the system takes the
-   * pages of both for written, and SQLite would not copy those of the first again: it has counted them as copied.
+   * pages of both for written, and SQLite would not copy those of the first again: it has counted them as copied. False if the index
+   * cannot be written: then no checkpoint may follow.
    */
-  function copyLostAgain(): void {
-    if (!isAnyLost) return
-    // Never closed: that would release all locks of this process on it.
-    index ??= openSync(`${db.name}-shm`, 'r+')
-    writeSync(index, new Uint32Array(1), 0, 4, COPIED_AT)
-    isAnyLost = false
+  function copyLostAgain(): boolean {
+    if (!isAnyLost) return true
+    try {
+      // Never closed: that would release all locks of this process on it.
+      index ??= openSync(`${db.name}-shm`, 'r+')
+      writeSync(index, new Uint32Array(1), 0, 4, COPIED_AT)
+      isAnyLost = false
+    } catch {
+      return false
+    }
+    return true
   }
 
   function empty(): boolean {

@@ -66,18 +66,18 @@ export function openCosts(
         if (found.samples.length < MIN_SAMPLES) return 0
         return ms / Math.max(medians.get(found) ?? 0, MIN_MS)
       }
-      const surelyOf = async (input: Buffer) => {
+      const confirmedMsOf = async (input: Buffer) => {
         const ms = await leastOf(input)
         if (cpuMsOf === undefined || costOf(input, ms) <= MAX_COST) return ms
         return Math.min(ms, await cpuMsOf(input))
       }
       for (const { input, number } of [...classes.values()].flatMap((one) => one.suspects)) {
-        const ms = await surelyOf(input)
+        const ms = await confirmedMsOf(input)
         const cost = costOf(input, ms)
         maxMs = Math.max(maxMs, ms)
         maxCost = Math.max(maxCost, cost)
         if (cost <= MAX_COST || slow.length === SUSPECTS) continue
-        const isSlow = async (other: Buffer) => costOf(other, await surelyOf(other)) > MAX_COST
+        const isSlow = async (other: Buffer) => costOf(other, await confirmedMsOf(other)) > MAX_COST
         const smallest = await minimise(input, isSlow, MAX_TRIES)
         const message = `${ms.toFixed(1)} ms, ${cost.toFixed(0)} times the median of its size`
         slow.push({ kind: 'slow', number, input: smallest, message })
