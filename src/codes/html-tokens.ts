@@ -1,12 +1,14 @@
-/** Text as written in the source, or a tag; the name of an end tag starts with `/`. */
+import { decodeHTML, decodeHTMLAttribute } from 'entities/decode'
+
+/** Text as written in the source, or a tag. */
 export type HtmlToken =
   | { kind: 'text'; text: string }
   | {
       kind: 'tag'
       name: string
+      isEnd: boolean
       /** The attributes as written. */
       source: string
-      attributes(wanted: readonly string[]): Record<string, string>
     }
 
 /**
@@ -14,46 +16,77 @@ export type HtmlToken =
  * scripts and styles are empty texts, so that a caller that works in steps sees each of them. Not htmlparser2: its time is
  * quadratic in the depth of nesting (65,000 unclosed tags take many seconds).
  */
-export function* htmlTokens(html: string): Generator<HtmlToken> {
-  for (let at = 0; at < html.length; ) {
-    MARKUP.lastIndex = at
-    const markup = MARKUP.exec(html)
-    const end = markup?.index ?? html.length
-    if (end > at) yield { kind: 'text', text: html.slice(at, end) }
-    if (!markup) return
-    const name = markup[1]?.toLowerCase()
-    const found = name === undefined ? readNonTag(html, end) : readTag(html, end, name)
-    yield found.token
-    at = found.end
+export function openTokens(html: string) {
+  let at = 0
+
+  function readText(end: number): HtmlToken {
+    const text = html.slice(at, end)
+    at = end
+    return { kind: 'text', text }
+  }
+
+  function readTag(nameStart: number, isEnd: boolean): HtmlToken {
+    const start = nameEnd(html, nameStart)
+    const name = html.slice(nameStart, start).toLowerCase()
+    at = tagEnd(html, start)
+    if (!isEnd && SKIPPED_ELEMENTS.has(name)) {
+      at = indexAfter(html, '>', indexOfClosing(html, name, at))
+      return SKIPPED
+    }
+    const source = html.slice(start, Math.min(at, nameStart + MAX_TAG))
+    return { kind: 'tag', name, isEnd, source }
+  }
+
+  /** A comment or a declaration. */
+  function skipNonTag(): HtmlToken {
+    at = html.startsWith('<!--', at)
+      ? indexAfter(html, '-->', at + 4)
+      : indexAfter(html, '>', at + 1)
+    return SKIPPED
+  }
+
+  return {
+    /** Undefined at the end. */
+    next(): HtmlToken | undefined {
+      if (at >= html.length) return undefined
+      const start = markupFrom(html, at)
+      if (start > at) return readText(start)
+      const isEnd = html.charCodeAt(at + 1) === SLASH
+      const nameStart = isEnd ? at + 2 : at + 1
+      return isLetter(html.charCodeAt(nameStart)) ? readTag(nameStart, isEnd) : skipNonTag()
+    },
   }
 }
 
-// The name of a tag, or the start of a comment or declaration. Any other `<` is text: a mail may consist of millions.
-const MARKUP = /<(?:(\/?[a-z][a-z0-9]*)|[!?/])/gi
+const SLASH = 0x2f
+const EXCLAMATION = 0x21
+const QUESTION = 0x3f
+
+/** Offset of the next tag, comment or declaration. Any other `<` is text: a mail may consist of millions. */
+function markupFrom(html: string, from: number): number {
+  let at = html[from] === '<' ? from : html.indexOf('<', from)
+  for (; at >= 0; at = html.indexOf('<', at + 1)) {
+    const next = html.charCodeAt(at + 1)
+    if (isLetter(next) || next === SLASH || next === EXCLAMATION || next === QUESTION) return at
+  }
+  return html.length
+}
+
+function isLetter(code: number): boolean {
+  const lower = code | 0x20
+  return lower >= 0x61 && lower <= 0x7a
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
 const SKIPPED: HtmlToken = { kind: 'text', text: '' }
 
-interface TokenEnd {
-  token: HtmlToken
-  /** Offset of the next token. */
-  end: number
-}
-
-function readTag(html: string, at: number, name: string): TokenEnd {
-  const start = at + 1 + name.length
-  const end = tagEnd(html, start)
-  if (SKIPPED_ELEMENTS.has(name))
-    return { token: SKIPPED, end: indexAfter(html, '>', indexOfClosing(html, name, end)) }
-  const source = html.slice(start, Math.min(end, at + MAX_TAG))
-  const attributes = (wanted: readonly string[]) => readAttributes(source, wanted)
-  return { token: { kind: 'tag', name, source, attributes }, end }
-}
-
-/** A comment or a declaration. */
-function readNonTag(html: string, at: number): TokenEnd {
-  const end = html.startsWith('<!--', at)
-    ? indexAfter(html, '-->', at + 4)
-    : indexAfter(html, '>', at + 1)
-  return { token: SKIPPED, end }
+function nameEnd(html: string, at: number): number {
+  let end = at + 1
+  while (isLetter(html.charCodeAt(end)) || isDigit(html.charCodeAt(end))) end += 1
+  return end
 }
 
 const VALUE_OR_END = />|=\s*["']/g
@@ -87,41 +120,30 @@ function indexOfClosing(html: string, name: string, from: number): number {
 }
 
 /** The first of two equal attributes counts. */
-function readAttributes(tag: string, wanted: readonly string[]): Record<string, string> {
+export function readAttributes(tag: string, wanted: readonly string[]): Record<string, string> {
+  if (!tag.includes('=')) return {}
   const found: Record<string, string> = {}
   for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
     const key = name.toLowerCase()
     if (!wanted.includes(key) || found[key] !== undefined) continue
-    found[key] = decodeEntities(double ?? single ?? bare ?? '')
+    found[key] = decodeHTMLAttribute(double ?? single ?? bare ?? '')
   }
   return found
 }
 
-/** Decodes numeric and common named character references; unknown names stay as they are. */
+/** Decodes character references. */
 export function decodeEntities(text: string): string {
-  return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
+  return text.includes('&') ? decodeHTML(text) : text
 }
 
-const ENTITY = /&(?:#x([0-9a-f]{1,8})|#([0-9]{1,8})|([a-z]{2,8}[0-9]{0,2}));?/gi
-const LATIN1 = `nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr
-deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest
-Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml
-ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig
-agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml
-eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml`
-
-const OTHERS = `amp=& lt=< gt=> quot=" apos=' rarr=→ ndash=– mdash=— lsquo=‘ rsquo=’ ldquo=“ rdquo=” bdquo=„
-hellip=… bull=• euro=€ trade=™ oelig=œ zwnj=\u200c zwj=\u200d`
-
-const NAMED = new Map([
-  ...LATIN1.split(/\s/).map((name, at) => [name, String.fromCharCode(0xa0 + at)] as const),
-  ...['ensp', 'emsp', 'thinsp'].map((name) => [name, ' '] as const),
-  ...OTHERS.split(/\s/).map((pair) => [pair.slice(0, -2), pair.slice(-1)] as const),
-])
-
-function decodeEntity(whole: string, hex: string, decimal: string, name: string): string {
-  if (name) return NAMED.get(name) ?? NAMED.get(name.toLowerCase()) ?? whole
-  const code = hex ? Number.parseInt(hex, 16) : Number.parseInt(decimal, 10)
-  const valid = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
-  return valid ? String.fromCodePoint(code) : '\ufffd'
+/** Outside `pre`. Most texts have none to collapse. */
+export function collapseBlanks(text: string): string {
+  return /[\t\r\n\f]| {2}/.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
 }
+
+/** Elements that do not start a line. */
+export const INLINE: ReadonlySet<string> = new Set(
+  'a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark nobr o:p q s samp small span strike strong sub sup tt u var wbr'.split(
+    ' ',
+  ),
+)

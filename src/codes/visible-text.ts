@@ -1,4 +1,11 @@
-import { decodeEntities, type HtmlToken, htmlTokens } from './html-tokens.ts'
+import {
+  collapseBlanks,
+  decodeEntities,
+  type HtmlToken,
+  INLINE,
+  openTokens,
+  readAttributes,
+} from './html-tokens.ts'
 
 /** The visible text, one line per block; cells of a row are separated by a tab. */
 export interface VisibleText {
@@ -17,13 +24,13 @@ export interface Anchor {
   alt: string
 }
 
-/** Not html-to-text, which reports neither the position of a link nor which words share a cell. */
 export function visibleTextOfHtml(html: string): VisibleText {
   const page: TextBuilder = {
     ...{ text: '', anchors: [], large: [] },
     ...{ open: undefined, preDepth: 0, isLarge: false },
   }
-  for (const token of htmlTokens(html)) {
+  const tokens = openTokens(html)
+  for (let token = tokens.next(); token; token = tokens.next()) {
     if (token.kind === 'text') appendText(page, token.text)
     else applyTag(page, token)
   }
@@ -45,17 +52,12 @@ const MAX_LARGE_LENGTH = 24
 /** From 20 px on, or with space between the characters. */
 const LARGE_STYLE =
   /font-size\s*:\s*(?:[2-9][0-9](?:\.[0-9]+)?(?:px|pt)|(?:1\.[5-9]|[2-9])[0-9.]*r?em|(?:xx?-)large)|letter-spacing\s*:\s*(?:[2-9]|[1-9][0-9]|0?\.[2-9])/i
-const HEADING = /^h[1-3]$/
-const INLINE = new Set(
-  'a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark nobr o:p q s samp small span strike strong sub sup tt u var wbr'.split(
-    ' ',
-  ),
-)
+const HEADINGS = new Set(['h1', 'h2', 'h3'])
 
 function appendText(page: TextBuilder, source: string): void {
   if (source === '') return
   const text = decodeEntities(source)
-  page.text += page.preDepth > 0 ? text : text.replace(/[ \t\r\n\f]+/g, ' ')
+  page.text += page.preDepth > 0 ? text : collapseBlanks(text)
   if (page.isLarge && text.trim() !== '') {
     page.isLarge = false
     if (page.large.length < MAX_LARGE) page.large.push(text.trim().slice(0, MAX_LARGE_LENGTH))
@@ -64,20 +66,23 @@ function appendText(page: TextBuilder, source: string): void {
 
 function applyTag(
   page: TextBuilder,
-  { name, source, attributes }: Extract<HtmlToken, { kind: 'tag' }>,
+  { name, isEnd, source }: Extract<HtmlToken, { kind: 'tag' }>,
 ): void {
-  if (name === 'pre') page.preDepth += 1
-  if (name === '/pre') page.preDepth = Math.max(0, page.preDepth - 1)
-  if (HEADING.test(name) || LARGE_STYLE.test(source)) page.isLarge = true
-  const bare = name.replace('/', '')
-  if (bare === 'a') closeAnchor(page)
-  if (bare === 'td' || bare === 'th') page.text += '\t'
-  else if (!INLINE.has(bare)) page.text += '\n'
-  if (name === 'a') openAnchor(page, attributes(['href'])['href'])
-  if (name === 'img' && page.open) {
-    const { alt } = attributes(['alt'])
-    if (alt) page.open.alt = `${page.open.alt} ${alt}`.trim()
-  }
+  if (name === 'pre') page.preDepth = Math.max(0, page.preDepth + (isEnd ? -1 : 1))
+  if (!isEnd && isLarge(name, source)) page.isLarge = true
+  if (name === 'a') closeAnchor(page)
+  if (name === 'td' || name === 'th') page.text += '\t'
+  else if (!INLINE.has(name)) page.text += '\n'
+  if (name === 'a' && !isEnd) openAnchor(page, readAttributes(source, ['href'])['href'])
+  if (name === 'img' && page.open) addAlt(page.open, readAttributes(source, ['alt'])['alt'])
+}
+
+function isLarge(name: string, source: string): boolean {
+  return HEADINGS.has(name) || (source.includes(':') && LARGE_STYLE.test(source))
+}
+
+function addAlt(anchor: Anchor, alt: string | undefined): void {
+  if (alt) anchor.alt = `${anchor.alt} ${alt}`.trim()
 }
 
 function openAnchor(page: TextBuilder, href: string | undefined): void {

@@ -9,30 +9,48 @@ const textOf = (html: string) => htmlConverter().convert(html)
 describe('text of HTML', () => {
   for (const [name, html, text] of [
     ['paragraphs and line breaks', '<p>one<p>two<br>three', 'one\n\ntwo\nthree'],
-    ['quotations', '<blockquote>a<blockquote>b</blockquote></blockquote>c', '> a\n> \n> > b\n\nc'],
+    ['quotations', '<blockquote>a<blockquote>b</blockquote></blockquote>c', '> a\n>\n> > b\n\nc'],
     ['lists', '<ol start=3><li>a<li>b</ol><ul><li>c</ul>', ' 3. a\n 4. b\n\n * c'],
+    ['blank lines between lists and text', 'a<ul><li>b</ul>c', 'a\n\n * b\n\nc'],
     ['links', '<a href="https://a.test/?x=1&amp;y=2">here</a>', 'here [https://a.test/?x=1&y=2]'],
     ['a link in a link', '<a href=x:1>a<a href=x:2>b</a>', 'a [x:1]b [x:2]'],
+    ['a link around blocks', '<a href=x:1><p>a</p><p>b</p></a>c', 'a\n\nb [x:1]\n\nc'],
+    ['a link around an image', '<a href=x:1><img src=y alt=z></a> after', 'x:1 after'],
+    ['a link that shows its target', '<a href=x:1>x:1</a>', 'x:1'],
+    ['an address as a link', '<a href="MAILTO: a@b.test">write</a>', 'write [ a@b.test]'],
+    ['links to the page itself', '<a href="#top">up</a><a href="">here</a>', 'uphere'],
+    ['a target with line breaks', '<a href="x:1\n2">a</a>', 'a [x:12]'],
+    ['blanks between words', ' a\t <b> b</b>\n<i>c </i>d<br> e ', 'a b c d\ne'],
+    ['at most two blank lines', 'a<br><br><br><br><br>b', 'a\n\n\nb'],
+    ['preformatted text', '<pre>\na  b\n\n  c</pre>d  e', 'a  b\n\n  c\n\nd e'],
+    ['a rule', 'a<hr>b', `a\n\n${'-'.repeat(40)}\n\nb`],
+    ['rows', '<table><tr><th>a<th>b<tr><td>c</td><td>d</table>e', 'a b\nc d\n\ne'],
+    ['references of all names', '&bigodot;&NotEqualTilde;&hearts;', '\u2a00\u2242\u0338\u2665'],
+    [
+      'what is too deep',
+      `${'<blockquote>'.repeat(70)}a</blockquote>b`,
+      `${'> '.repeat(64)}a\n${'> '.repeat(63).trim()}\n${'> '.repeat(63)}b`,
+    ],
     ['entities and brackets', 'a &lt; b &amp; 1 < 2', 'a < b & 1 < 2'],
     [
       'invisible content removed',
       '<title>t</title><style>s</style><script>x</script><!-- c -->shown',
       'shown',
     ],
-    ['several bodies', '<body>a</body>'.repeat(12), 'a'.repeat(12)],
-    ['end tags without a start tag', 'a</blockquote></p>b', 'ab'],
+    ['several bodies', '<body>a</body>'.repeat(12), Array(12).fill('a').join('\n')],
+    ['end tags without a start tag', 'a</blockquote></p>b', 'a\n\nb'],
     ['a bracket before a tag', '1 <<b>b</b> <<!---->/p>', '1 <b </p>'],
     [
       'references that end at a tag',
       '&#8364<b>5</b>, &l<b>t;</b>, &<i></i>amp;',
       '€5, &lt;, &amp;',
     ],
-    ['references in lists', '<ul>Q&<!-- -->A<li>R&<b>D</b></ul>', '   Q&A\n * R&D'],
+    ['references in lists', '<ul>Q&<!-- -->A<li>R&<b>D</b></ul>', 'Q&A\n * R&D'],
     ['long references', `&#${'0'.repeat(60)}6<b>5</b>`, '\u{6}5'],
     [
       'what cells close',
       '<table><tr><td><a href=x:1>a</td><td><div>b</td><td>c</table>',
-      'a [x:1]\nb\nc',
+      'a [x:1]\nb c',
     ],
     ['a quotation in a cell', '<table><tr><td><blockquote>q</td><td>reply</table>', '> q\n\nreply'],
     [
@@ -40,11 +58,11 @@ describe('text of HTML', () => {
       `<table>${'<tr><td><div>x</td></tr>'.repeat(300)}</table>after`,
       `${'x\n'.repeat(300)}\nafter`,
     ],
-    ['an implied end tag', '<p><b>a<ul><li>b</ul></b></p><p>c</p>', 'a\n * b\n\nc'],
+    ['an implied end tag', '<p><b>a<ul><li>b</ul></b></p><p>c</p>', 'a\n\n * b\n\nc'],
     [
       'lists in lists without end tags',
       '<ul><li>a<ul><li><b>b<li><b>c</ul><li>d</ul>',
-      ' * a\n   * bc\n * d',
+      ' * a\n   * b\n   * c\n * d',
     ],
     [
       'a block in an inline element in a paragraph',
@@ -60,7 +78,7 @@ describe('text of HTML', () => {
     [
       'void elements',
       '<ul><li>a<basefont><li>b</ul><p>a<track><div>b</div>c',
-      ' * a\n * b\n\na\n\nb\nc',
+      ' * a\n * b\n\na\nb\nc',
     ],
     ['elements that no specification knows', '<constructor><b>a', 'a'],
   ] as const) {
@@ -71,10 +89,7 @@ describe('text of HTML', () => {
 
   for (const [name, html] of [
     ['too long', `${'x'.repeat(1_000_001)}`],
-    ['too many tags', `${'<b>x</b>'.repeat(10_001)}`],
-    ['elements too deep', `first${'<div>'.repeat(251)}x`],
     ['too many lines in quotations', `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`],
-    ['too many words in quotations', `${'<blockquote>'.repeat(200)}${'y '.repeat(10_000)}`],
     ['end tags in comments', `${'<ul><!--</ul>-->'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
     ['end tags in attributes', `${'<ol a="</ol>">'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
   ] as const) {
@@ -89,7 +104,6 @@ describe('text of HTML', () => {
     const lines = 'a<br>'.repeat(4_000)
     for (const [name, level] of [
       ['long numbers', '<ol start="999999999999999"><li>'],
-      ['Roman numbers', '<ol type=i start=888><li>'],
       ['quotations', '<blockquote>'],
     ] as const) {
       const html = level.repeat(60) + lines
@@ -110,7 +124,6 @@ describe('text of HTML', () => {
 
   test('numbers a list from one if its first number is too long', () => {
     expect(textOf('<ol start=12345><li>a</ol>')).toBe(' 1. a')
-    expect(textOf('<ol start=999 type=i><li>a</ol>')).toBe(' cmxcix. a')
   })
 
   test('is complete in an ordinary mail with a long thread of quotations', () => {
@@ -121,21 +134,22 @@ describe('text of HTML', () => {
     expect(isTruncated()).toBe(false)
   })
 
-  test('shares its limits among all parts of a mail', () => {
+  test('has its limit for all parts of a mail together', () => {
     const { convert, isTruncated } = htmlConverter()
-    const tags = '<b>x</b>'.repeat(4_000)
-    for (let part = 0; part < 2; part += 1) convert(tags)
+    const text = 'x'.repeat(400_000)
+    for (let part = 0; part < 2; part += 1) expect(convert(text)).toBe(text)
     expect(isTruncated()).toBe(false)
-    expect(convert(tags).length).toBeLessThan(4_000)
+    expect(convert(text)).toHaveLength(200_000)
     expect(isTruncated()).toBe(true)
   })
 })
 
 describe('truncated is set', () => {
+  const LONG_HTML = 'y '.repeat(500_001)
   const parts = (count: number) =>
     `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
   for (const [name, raw, truncated] of [
-    ['if HTML was truncated', `Content-Type: text/html\r\n\r\n${'<div>'.repeat(300)}x`, true],
+    ['if HTML was truncated', `Content-Type: text/html\r\n\r\n${LONG_HTML}`, true],
     ['if parts were dropped', parts(1_001), true],
     ['not for a complete mail', parts(900), undefined],
     [
@@ -143,7 +157,7 @@ describe('truncated is set', () => {
       `Content-Type: text/html\r\n\r\n${'<p> </p>'.repeat(9_990)}`,
       undefined,
     ],
-    ['not if the mail has a plain text', alternative('<div>'.repeat(300)), undefined],
+    ['not if the mail has a plain text', alternative(LONG_HTML), undefined],
   ] as const) {
     test(name, () => {
       expect(parseMail(Buffer.from(raw)).truncated).toBe(truncated)
@@ -157,39 +171,33 @@ function alternative(html: string): string {
 
 // Structures that cost levels × lines, in mails of a hundred thousand characters.
 const WRAPPERS = ['blockquote', 'ul', 'a href=x', 'pre><blockquote']
-const FILLERS = ['<br>y', '<p>y', '<hr>', 'y\n']
+const FILLERS = ['<br>y', '<p>y', '<hr>', 'y\n', '<td>y', '</td>', '<li>y']
 
 test('no structure makes the conversion slow', { timeout: 180_000 }, async () => {
   const slow: string[] = []
-  // About 30 ms where a child has one second.
-  const plain = () => textOf('<p>y'.repeat(5_000))
+  const plain = () => textOf('<p>y'.repeat(25_000))
   for (const wrapper of WRAPPERS) {
     for (const filler of FILLERS) {
       const levels = `<${wrapper}>`.repeat(Math.floor(240 / wrapper.split('><').length))
       const html = levels + filler.repeat(100_000 / filler.length)
-      if (await isSlowerThan(20, plain, () => textOf(html))) slow.push(`${wrapper} ${filler}`)
+      if (await isSlowerThan(6, plain, () => textOf(html))) slow.push(`${wrapper} ${filler}`)
     }
   }
   expect(slow).toEqual([])
 })
 
-test('markup without a layout costs little more than text of its size', async () => {
+const WORDS = '<p style="margin:0">Some words &amp; <b>more</b> of them</p>\n'
+const SHORT = ['<p>x', '<aa>', 'x</a>', '<li>x', '<td>a</td>', '<a>', '<b>x</b>', '<tr>', '&<!>']
+
+test('the shortest elements cost little more than words of their size', async () => {
   const read = (piece: string) => () => {
     const html = piece.repeat(16_000 / piece.length)
-    for (let time = 0; time < 20; time += 1) {
+    for (let time = 0; time < 40; time += 1) {
       textOf(html)
       visibleTextOfHtml(html)
     }
   }
   const slow: string[] = []
-  for (const [times, pieces] of [
-    // 4 to 6, and more than 12 if each tag is handed to the library.
-    [9, ['><', '<tr>', '<td>a</td>', '<b>', '<b>x</b>', '</b>', '<!>', '&<!>', '<<!>', '&<b>']],
-    // 7 to 12, and 19 to 26: of the shortest tag there are most.
-    [15, ['<a>']],
-  ] as const) {
-    for (const piece of pieces)
-      if (await isSlowerThan(times, read('hello wo'), read(piece))) slow.push(piece)
-  }
+  for (const piece of SHORT) if (await isSlowerThan(6, read(WORDS), read(piece))) slow.push(piece)
   expect(slow).toEqual([])
 })
