@@ -47,6 +47,7 @@ const valid = lines
 
 /** Directory, nonce, account, order and authorization. */
 const ORDERED = 5
+const MAX_RESPONSES = 50
 
 /** A certificate from a CA that answers anything. */
 export const target: FuzzTarget = {
@@ -67,7 +68,7 @@ export const target: FuzzTarget = {
     let requests = 0
     const send = async (url: string): Promise<AcmeResponse> => {
       requests += 1
-      const [status, headers, body] = responses.get(new URL(url).pathname) ?? [404, {}, {}]
+      const [status, headers, body] = readResponse(responses.get(new URL(url).pathname) ?? '')
       const text = typeof body === 'string' ? body : JSON.stringify(body)
       const pem = (text ?? '').replaceAll('$issued', issued).replaceAll('$foreign', foreign)
       return { status, headers: { 'replay-nonce': 'n', ...headers }, body: pem }
@@ -94,17 +95,18 @@ export const target: FuzzTarget = {
   },
 }
 
-function responsesIn(text: string): Map<string, [number, Record<string, string>, unknown]> {
-  return new Map(
-    text.split('\n').flatMap((line) => {
-      const end = line.indexOf(' ')
-      try {
-        const [status, headers, body] = JSON.parse(line.slice(end + 1))
-        const given = Object.entries(headers).map(([name, value]) => [name, String(value)])
-        return [[line.slice(0, end), [Number(status), Object.fromEntries(given), body]]] as const
-      } catch {
-        return []
-      }
-    }),
-  ) as Map<string, [number, Record<string, string>, unknown]>
+/** Response by path, as written. */
+function responsesIn(text: string): Map<string, string> {
+  const lines = text.split('\n', MAX_RESPONSES).map((line) => line.split(/ (.*)/s))
+  return new Map(lines.map(([path = '', response = '']) => [path, response]))
+}
+
+function readResponse(text: string): [number, Record<string, string>, unknown] {
+  try {
+    const [status, headers, body] = JSON.parse(text)
+    const given = Object.entries(headers).map(([name, value]) => [name, String(value)])
+    return [Number(status), Object.fromEntries(given), body]
+  } catch {
+    return [404, {}, {}]
+  }
 }
