@@ -141,6 +141,7 @@ describe('a code is found', () => {
       'after a label with character references',
       '<p>Votre cod&#101; de v&eacute;rification&nbsp;: 482913</p>',
     ],
+    ['in unknown elements', '<p>Your code is <x-part>482</x-part><title-part>913</title-part>'],
     ['in a link', '<p>Your code is <a href="https://a.test">482913</a></p>'],
   ] as const) {
     test(name, () => expect(values(inHtml(html))).toEqual(['482913']))

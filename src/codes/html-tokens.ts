@@ -16,7 +16,7 @@ export type HtmlToken =
  * scripts and styles are empty texts, so that a caller that works in steps sees each of them. Not htmlparser2: its time is
  * quadratic in the depth of nesting (65,000 unclosed tags take many seconds).
  */
-export function openTokens(html: string) {
+export function htmlTokenizer(html: string) {
   let at = 0
 
   function readText(end: number): HtmlToken {
@@ -39,9 +39,7 @@ export function openTokens(html: string) {
 
   /** A comment or a declaration. */
   function skipNonTag(): HtmlToken {
-    at = html.startsWith('<!--', at)
-      ? indexAfter(html, '-->', at + 4)
-      : indexAfter(html, '>', at + 1)
+    at = html.startsWith('<!--', at) ? commentEnd(html, at) : indexAfter(html, '>', at + 1)
     return SKIPPED
   }
 
@@ -77,18 +75,26 @@ function isLetter(code: number): boolean {
   return lower >= 0x61 && lower <= 0x7a
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
-}
-
 const SKIPPED: HtmlToken = { kind: 'text', text: '' }
 
 function nameEnd(html: string, at: number): number {
   let end = at + 1
-  while (isLetter(html.charCodeAt(end)) || isDigit(html.charCodeAt(end))) end += 1
+  while (end < html.length && !endsName(html.charCodeAt(end))) end += 1
   return end
 }
 
+/** A blank, `/` or `>`. */
+function endsName(code: number): boolean {
+  return code === 0x20 || code === SLASH || code === 0x3e || (code >= 0x09 && code <= 0x0d)
+}
+
+/** `<!-->` is a whole comment. */
+function commentEnd(html: string, at: number): number {
+  COMMENT_END.lastIndex = at + 2
+  return COMMENT_END.test(html) ? COMMENT_END.lastIndex : html.length
+}
+
+const COMMENT_END = /--!?>/g
 const VALUE_OR_END = />|=\s*["']/g
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
 const MAX_TAG = 16_384
@@ -114,7 +120,7 @@ function tagEnd(html: string, from: number): number {
 }
 
 function indexOfClosing(html: string, name: string, from: number): number {
-  const closing = new RegExp(`</${name}`, 'gi')
+  const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi')
   closing.lastIndex = from
   return closing.exec(html)?.index ?? html.length
 }
@@ -141,9 +147,11 @@ export function collapseBlanks(text: string): string {
   return /[\t\r\n\f]| {2}/.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
 }
 
-/** Elements that do not start a line. */
-export const INLINE: ReadonlySet<string> = new Set(
-  'a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark nobr o:p q s samp small span strike strong sub sup tt u var wbr'.split(
-    ' ',
-  ),
+/** Elements that start a line, except cells of tables. */
+export const BLOCK_ELEMENTS: ReadonlySet<string> = new Set(
+  (
+    'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer ' +
+    'form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary ' +
+    'table tbody tfoot thead tr ul'
+  ).split(' '),
 )

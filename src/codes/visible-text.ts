@@ -1,9 +1,9 @@
 import {
+  BLOCK_ELEMENTS,
   collapseBlanks,
   decodeEntities,
   type HtmlToken,
-  INLINE,
-  openTokens,
+  htmlTokenizer,
   readAttributes,
 } from './html-tokens.ts'
 
@@ -29,7 +29,7 @@ export function visibleTextOfHtml(html: string): VisibleText {
     ...{ text: '', anchors: [], large: [] },
     ...{ open: undefined, preDepth: 0, isLarge: false },
   }
-  const tokens = openTokens(html)
+  const tokens = htmlTokenizer(html)
   for (let token = tokens.next(); token; token = tokens.next()) {
     if (token.kind === 'text') appendText(page, token.text)
     else applyTag(page, token)
@@ -72,7 +72,7 @@ function applyTag(
   if (!isEnd && isLarge(name, source)) page.isLarge = true
   if (name === 'a') closeAnchor(page)
   if (name === 'td' || name === 'th') page.text += '\t'
-  else if (!INLINE.has(name)) page.text += '\n'
+  else if (BLOCK_ELEMENTS.has(name)) page.text += '\n'
   if (name === 'a' && !isEnd) openAnchor(page, readAttributes(source, ['href'])['href'])
   if (name === 'img' && page.open) addAlt(page.open, readAttributes(source, ['alt'])['alt'])
 }

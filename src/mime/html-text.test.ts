@@ -13,11 +13,11 @@ describe('text of HTML', () => {
     ['lists', '<ol start=3><li>a<li>b</ol><ul><li>c</ul>', ' 3. a\n 4. b\n\n * c'],
     ['blank lines between lists and text', 'a<ul><li>b</ul>c', 'a\n\n * b\n\nc'],
     ['links', '<a href="https://a.test/?x=1&amp;y=2">here</a>', 'here [https://a.test/?x=1&y=2]'],
-    ['a link in a link', '<a href=x:1>a<a href=x:2>b</a>', 'a [x:1]b [x:2]'],
+    ['a link in a link', '<a href=x:1>a<a href=x:2>b</a>', 'a [x:1] b [x:2]'],
     ['a link around blocks', '<a href=x:1><p>a</p><p>b</p></a>c', 'a\n\nb [x:1]\n\nc'],
     ['a link around an image', '<a href=x:1><img src=y alt=z></a> after', 'x:1 after'],
     ['a link that shows its target', '<a href=x:1>x:1</a>', 'x:1'],
-    ['an address as a link', '<a href="MAILTO: a@b.test">write</a>', 'write [ a@b.test]'],
+    ['an address as a link', '<a href="MAILTO: a@b.test">write</a>', 'write [a@b.test]'],
     ['links to the page itself', '<a href="#top">up</a><a href="">here</a>', 'uphere'],
     ['a target with line breaks', '<a href="x:1\n2">a</a>', 'a [x:12]'],
     ['blanks between words', ' a\t <b> b</b>\n<i>c </i>d<br> e ', 'a b c d\ne'],
@@ -26,10 +26,65 @@ describe('text of HTML', () => {
     ['a rule', 'a<hr>b', `a\n\n${'-'.repeat(40)}\n\nb`],
     ['rows', '<table><tr><th>a<th>b<tr><td>c</td><td>d</table>e', 'a b\nc d\n\ne'],
     ['references of all names', '&bigodot;&NotEqualTilde;&hearts;', '\u2a00\u2242\u0338\u2665'],
+    ['a hundred levels', `${'<blockquote>'.repeat(100)}a`, `${'> '.repeat(100)}a`],
     [
-      'what is too deep',
-      `${'<blockquote>'.repeat(70)}a</blockquote>b`,
-      `${'> '.repeat(64)}a\n${'> '.repeat(63).trim()}\n${'> '.repeat(63)}b`,
+      'images in links next to text',
+      'See<a href=x:1><img></a><a href=x:2><img></a>.test',
+      'See x:1 x:2 .test',
+    ],
+    [
+      'a link next to text',
+      '<a href=x:1>点击</a>继续, <a href=x:2>a</a>.',
+      '点击 [x:1] 继续, a [x:2].',
+    ],
+    ['a link without end', '<ul><li><a href=x:1>a</ul>b <a href=x:2>c', ' * a [x:1]\n\nb c [x:2]'],
+    ['a link around a rule', '<a href=x:1>a<hr></a>b', `a [x:1]\n\n${'-'.repeat(40)}\n\nb`],
+    ['links in cells', '<table><tr><td><a href=x:1>a</td><td>b</table>', 'a [x:1] b'],
+    [
+      'inline elements, also unknown ones',
+      'at <time>10</time><st1:City>Paris</st1:City>, <o:p></o:p>a<x-code>1</x-code><button>2</button>',
+      'at 10Paris, a12',
+    ],
+    [
+      'elements whose names start like others',
+      '<script-x>a</script-x> <title-case>b</title-case> <a-b href=x:1>c</a-b><p-x>d<script>x</scripts>y</script>e',
+      'a b cde',
+    ],
+    ['upper case', 'a<BR>b<SCRIPT>x</Script>c', 'a\nbc'],
+    ['comments that browsers end', '1<!-->2<!--->3<!-- a --!>4<!-- > -->5', '12345'],
+    [
+      'lists in lists, but in no item',
+      '<ul><li>a</li><ul><li>b</li></ul><li>c</li></ul>',
+      ' * a\n   * b\n * c',
+    ],
+    [
+      'numbers of lists in lists',
+      '<ol><li>a<ol><li>b<li>c</ol><li>d</ol>',
+      ' 1. a\n    1. b\n    2. c\n 2. d',
+    ],
+    ['a list of a menu', '<menu><li>a</menu><li>b', ' * a\n\n * b'],
+    ['empty items', '<ul><li></li></ul>a<ul><li><blockquote></blockquote>b</ul>', 'a\n\n * b'],
+    [
+      'what a division closes',
+      '<div><blockquote>q</div>a<div><ul><li>b</div>c',
+      '> q\n\na\n\n * b\n\nc',
+    ],
+    ['what a table closes', '<table><td><pre>a</table>c\n   d', 'a\n\nc d'],
+    [
+      'what is not closed in a cell',
+      '<ul><li>a<table><td></li></ul>b</table>c</ul>d',
+      ' * a\n\n   b\n\n   c\n\nd',
+    ],
+    [
+      'tables in cells',
+      '<table><tr><td>a<table><tr><td>b<td>c</table><td>d<tr><td>e</table>',
+      'a\n\nb c\n\nd\ne',
+    ],
+    ['end tags without a start tag in pre', '</pre><pre>a  b</pre></pre>c  d', 'a  b\n\nc d'],
+    [
+      'a line break after pre that is not its first',
+      '<pre>a<b>\nb</b></pre>\nc<pre><b>\nd',
+      'a\nb\n\nc\n\n\nd',
     ],
     ['entities and brackets', 'a &lt; b &amp; 1 < 2', 'a < b & 1 < 2'],
     [
@@ -38,7 +93,7 @@ describe('text of HTML', () => {
       'shown',
     ],
     ['several bodies', '<body>a</body>'.repeat(12), Array(12).fill('a').join('\n')],
-    ['end tags without a start tag', 'a</blockquote></p>b', 'a\n\nb'],
+    ['end tags without a start tag', 'a</blockquote></div></td></li></ul>b', 'ab'],
     ['a bracket before a tag', '1 <<b>b</b> <<!---->/p>', '1 <b </p>'],
     [
       'references that end at a tag',
@@ -50,7 +105,7 @@ describe('text of HTML', () => {
     [
       'what cells close',
       '<table><tr><td><a href=x:1>a</td><td><div>b</td><td>c</table>',
-      'a [x:1]\nb c',
+      'a [x:1]\nb\nc',
     ],
     ['a quotation in a cell', '<table><tr><td><blockquote>q</td><td>reply</table>', '> q\n\nreply'],
     [
@@ -80,7 +135,7 @@ describe('text of HTML', () => {
       '<ul><li>a<basefont><li>b</ul><p>a<track><div>b</div>c',
       ' * a\n * b\n\na\nb\nc',
     ],
-    ['elements that no specification knows', '<constructor><b>a', 'a'],
+    ['elements that no specification knows', 'a<constructor>b', 'ab'],
   ] as const) {
     test(`has ${name}`, () => {
       expect(textOf(html)).toBe(text)
@@ -89,13 +144,16 @@ describe('text of HTML', () => {
 
   for (const [name, html] of [
     ['too long', `${'x'.repeat(1_000_001)}`],
+    ['between halves of a character', `${'x'.repeat(999_999)}😀`],
     ['too many lines in quotations', `${'<blockquote>'.repeat(200)}first${'<br>y'.repeat(19_000)}`],
     ['end tags in comments', `${'<ul><!--</ul>-->'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
     ['end tags in attributes', `${'<ol a="</ol>">'.repeat(200)}${'y<hr>'.repeat(9_000)}`],
   ] as const) {
     test(`is truncated and marked as such: ${name}`, () => {
       const { convert, isTruncated } = htmlConverter()
-      expect(convert(html)).not.toBe('')
+      const text = convert(html)
+      expect(text).not.toBe('')
+      expect(text.isWellFormed()).toBe(true)
       expect(isTruncated()).toBe(true)
     })
   }

@@ -1,12 +1,12 @@
 import {
+  BLOCK_ELEMENTS,
   collapseBlanks,
   decodeEntities,
   type HtmlToken,
-  INLINE,
-  openTokens,
+  htmlTokenizer,
   readAttributes,
 } from '../codes/html-tokens.ts'
-import { openLines } from './lines.ts'
+import { lineWriter } from './line-writer.ts'
 
 // For all parts of a mail together: there may be a thousand.
 const MAX_LENGTH = 1_000_000
@@ -28,7 +28,7 @@ export function htmlConverter() {
   let isTruncated = false
   return {
     convert(html: string): string {
-      const allowed = html.slice(0, MAX_LENGTH - inputLength)
+      const allowed = cutAt(html, MAX_LENGTH - inputLength)
       inputLength += allowed.length
       const maxOutput = Math.min(MAX_OUTPUT, MAX_GROWTH * inputLength + FREE_OUTPUT)
       const text = textOf(allowed, maxOutput - outputLength)
@@ -41,40 +41,45 @@ export function htmlConverter() {
   }
 }
 
-/** Longer than `maxLength` if it is not whole. */
+/** The text, or a beginning of it that is longer than `maxLength`. */
 function textOf(html: string, maxLength: number): string {
-  const lines = openLines()
-  const page: Page = { lines, maxLength, open: [], link: undefined, preDepth: 0, isPreStart: false }
-  const tokens = openTokens(html)
+  const lines = lineWriter()
+  const state: State = {
+    ...{ lines, maxLength, open: [], link: undefined, followsTarget: false, isPreStart: false },
+  }
+  const tokens = htmlTokenizer(html)
   for (let token = tokens.next(); token; token = tokens.next()) {
-    if (token.kind === 'tag') applyTag(page, token)
-    else if (token.text !== '') addText(page, decodeEntities(token.text))
+    if (token.kind === 'tag') applyTag(state, token)
+    else if (token.text !== '') addText(state, decodeEntities(token.text))
     if (lines.length() > maxLength) break
   }
-  endLink(page)
+  endLink(state)
   return lines.text()
 }
 
-interface Page {
-  lines: ReturnType<typeof openLines>
+interface State {
+  lines: ReturnType<typeof lineWriter>
   maxLength: number
   /** Open elements whose end matters, outermost first. */
   open: OpenElement[]
   link: Link | undefined
-  /** Number of open `pre` elements. */
-  preDepth: number
+  /** After the target of a link. */
+  followsTarget: boolean
   /** After the tag `pre`, where a line break is not shown. */
   isPreStart: boolean
 }
 
 interface OpenElement {
   kind: number
+  /** The kinds of open elements that tags in it can end, including its own. */
+  endable: number
   /** Line breaks after it. */
   breaks: number
-  /** The kinds of it and of all elements around it. */
-  kinds: number
-  /** Number of the next item of a list with numbers. */
-  next: number | undefined
+  /** Whether it is in another list. */
+  isNested: boolean
+  isPreformatted: boolean
+  /** Of the next item, in a list with numbers. */
+  nextNumber: number | undefined
   unindent: (() => void) | undefined
 }
 
@@ -88,171 +93,202 @@ interface Link {
 interface Layout {
   /** Line breaks before and after it. */
   breaks: number
-  /** One bit; set if the end of the element matters. */
-  kind?: number
+  /** A bit; none if its end does not matter, or may be missing. */
+  kind: number
   /** Open elements that its start tag ends. */
-  ends?: number
-  /** Elements beyond which its tags end none. */
-  barriers?: number
+  ends: number
+  /** Open elements that tags in it do not end. */
+  hides: number
 }
 
-// Kinds of elements, to find them fast among many.
-const [TD, TH, TR, TABLE, LI] = [1, 2, 4, 8, 16]
-const [MENU, OL, UL, BLOCKQUOTE] = [32, 64, 128, 256]
-const CELLS = TD | TH
-const LISTS = MENU | OL | UL
-const BLOCK: Layout = { breaks: 1 }
-const LAYOUTS = new Map<string, Layout>([
-  ...[...INLINE].map((name) => [name, { breaks: 0 }] as const),
-  ...'h1 h2 h3 h4 h5 h6 hr p pre'.split(' ').map((name) => [name, { breaks: 2 }] as const),
-  ['td', { breaks: 0, kind: TD, ends: CELLS, barriers: TABLE }],
-  ['th', { breaks: 0, kind: TH, ends: CELLS, barriers: TABLE }],
-  ['tr', { breaks: 1, kind: TR, ends: CELLS | TR, barriers: TABLE }],
-  ['table', { breaks: 2, kind: TABLE }],
-  ['li', { breaks: 1, kind: LI, ends: LI, barriers: LISTS | BLOCKQUOTE | CELLS | TABLE }],
-  ['menu', { breaks: 2, kind: MENU, barriers: CELLS | TABLE }],
-  ['ol', { breaks: 2, kind: OL, barriers: CELLS | TABLE }],
-  ['ul', { breaks: 2, kind: UL, barriers: CELLS | TABLE }],
-  ['blockquote', { breaks: 2, kind: BLOCKQUOTE, barriers: CELLS | TABLE }],
-])
-/** Deeper elements are ignored: each end tag looks for its start tag. */
-const MAX_DEPTH = 64
+// Open elements are sets of bits: each start tag of a million may ask for them.
+const KINDS = (
+  'table tr td th li dir menu ol ul blockquote pre div center section article aside header footer main nav figure fieldset ' +
+  'details address dl'
+).split(' ')
+const [TABLE, LI, OL] = [kindsOf('table'), kindsOf('li'), kindsOf('ol')]
+const [BLOCKQUOTE, PRE] = [kindsOf('blockquote'), kindsOf('pre')]
+const CELLS = kindsOf('td th')
+const LISTS = kindsOf('dir menu ol ul')
+const TABLE_PARTS = TABLE | CELLS | kindsOf('tr')
+const ENDS: Record<string, number> = { td: CELLS, th: CELLS, tr: kindsOf('td th tr'), li: LI }
+const SET_APART = new Set('blockquote dir h1 h2 h3 h4 h5 h6 hr menu ol p pre table ul'.split(' '))
+const LAYOUTS = new Map([...BLOCK_ELEMENTS, 'td', 'th'].map((name) => [name, layoutOf(name)]))
 const QUOTATION = '> '
 const BULLET = '* '
+/** Of a list in a list, but in none of its items. */
+const NESTED_LIST = '   '
 const RULE = '-'.repeat(40)
 /** Longer numbers would widen every line. */
 const LIST_START = /^[0-9]{1,3}$/
 
-function addText(page: Page, text: string): void {
-  if (page.preDepth > 0) {
-    addLines(page, text)
+function kindsOf(names: string): number {
+  return names.split(' ').reduce((kinds, name) => kinds | (1 << KINDS.indexOf(name)), 0)
+}
+
+function layoutOf(name: string): Layout {
+  const kind = KINDS.includes(name) ? kindsOf(name) : 0
+  const breaks = SET_APART.has(name) ? 2 : 1
+  return {
+    breaks: isOneOf(CELLS, kind) ? 0 : breaks,
+    kind,
+    ends: ENDS[name] ?? 0,
+    hides: hiddenIn(kind),
+  }
+}
+
+function hiddenIn(kind: number): number {
+  if (kind === TABLE) return ~0
+  if (isOneOf(CELLS, kind)) return ~TABLE_PARTS
+  return isOneOf(LISTS | BLOCKQUOTE, kind) ? LI : 0
+}
+
+function isOneOf(kinds: number, kind: number): boolean {
+  return (kinds & kind) !== 0
+}
+
+function addText(state: State, text: string): void {
+  const { lines, open } = state
+  if (open.at(-1)?.isPreformatted) {
+    addPreformatted(state, text)
     return
   }
   const words = collapseBlanks(text)
   const start = words.startsWith(' ') ? 1 : 0
   const end = words.endsWith(' ') ? words.length - 1 : words.length
-  if (start > 0) page.lines.space()
+  if (start > 0) lines.space()
   if (end <= start) return
-  write(page, words.slice(start, end))
-  if (end < words.length) page.lines.space()
+  write(state, words.slice(start, end))
+  if (end < words.length) lines.space()
 }
 
-function addLines(page: Page, text: string): void {
-  const lines = (page.isPreStart ? text.replace(/^\n/, '') : text).split('\n')
-  page.isPreStart = false
+function addPreformatted(state: State, text: string): void {
+  const lines = (state.isPreStart ? text.replace(/^\n/, '') : text).split('\n')
+  state.isPreStart = false
   for (const [at, line] of lines.entries()) {
-    if (at > 0) page.lines.breakLine()
-    if (line !== '') write(page, line)
-    if (page.lines.length() > page.maxLength) return
+    if (at > 0) state.lines.breakLine()
+    if (line !== '') write(state, line)
+    if (state.lines.length() > state.maxLength) return
   }
 }
 
-function write({ lines, link }: Page, text: string): void {
+function write(state: State, text: string): void {
+  const { lines, link } = state
+  // It would become a part of the target.
+  if (state.followsTarget && /^[\p{L}\p{N}]/u.test(text)) lines.space()
+  state.followsTarget = false
   if (link) link.text += text
   lines.write(text)
 }
 
 type Tag = Extract<HtmlToken, { kind: 'tag' }>
 
-function applyTag(page: Page, tag: Tag): void {
+function applyTag(state: State, tag: Tag): void {
   const { name, isEnd } = tag
-  page.isPreStart = name === 'pre'
-  if (name === 'br') page.lines.breakLine()
-  else if (name === 'a') startLink(page, tag)
+  state.isPreStart = name === 'pre' && !isEnd
+  if (name === 'br') state.lines.breakLine()
+  else if (name === 'a') startLink(state, tag)
+  else if (name === 'hr') addRule(state)
   else {
-    const layout = LAYOUTS.get(name) ?? BLOCK
-    if (isEnd) endElement(page, name, layout)
-    else startElement(page, tag, layout)
+    const layout = LAYOUTS.get(name)
+    if (!layout) return
+    if (isEnd) endElement(state, layout)
+    else startElement(state, tag, layout)
   }
 }
 
-function startElement(page: Page, { name, source }: Tag, layout: Layout): void {
-  const { lines, open } = page
-  const { kind, ends, barriers } = layout
-  if (ends) while (endLast(page, ends, barriers));
+function addRule(state: State): void {
+  endLink(state)
+  state.lines.setApart(2)
+  state.lines.write(RULE)
+  state.lines.setApart(2)
+}
+
+function startElement(state: State, { source }: Tag, layout: Layout): void {
+  const { lines, open } = state
+  const { kind, hides } = layout
+  while (endLast(state, layout.ends));
   const outer = open.at(-1)
-  const breaks = isOneOf(LISTS, kind) && isOneOf(LI, outer?.kinds) ? 1 : layout.breaks
+  const isNested = outer !== undefined && (outer.isNested || isOneOf(LISTS, outer.kind))
+  const breaks = isNested && isOneOf(LISTS, kind) ? 1 : layout.breaks
   lines.setApart(breaks)
   if (isOneOf(CELLS, kind)) lines.space()
-  else if (name === 'pre') page.preDepth += 1
-  else if (name === 'hr') {
-    lines.write(RULE)
-    lines.setApart(breaks)
+  if (kind === 0) return
+  const [marker, following] = prefixesOf(kind, outer)
+  open.push({
+    ...{ kind, breaks, isNested, endable: ((outer?.endable ?? 0) & ~hides) | kind },
+    isPreformatted: kind === PRE || (outer?.isPreformatted ?? false),
+    nextNumber: kind === OL ? firstNumber(readAttributes(source, ['start'])['start']) : undefined,
+    unindent: marker === '' ? undefined : lines.indent(marker, following),
+  })
+}
+
+/** What the first line in an element starts with, and those after it. */
+function prefixesOf(kind: number, outer: OpenElement | undefined): [string, string] {
+  if (kind === BLOCKQUOTE) return [QUOTATION, QUOTATION]
+  if (kind === LI) {
+    const marker = (outer?.isNested ? '' : ' ') + markerIn(outer)
+    return [marker, ' '.repeat(marker.length)]
   }
-  if (kind === undefined || open.length >= MAX_DEPTH) return
-  const marker = markerOf(kind, outer)
-  const next = kind === OL ? firstNumber(readAttributes(source, ['start'])['start']) : undefined
-  const following = kind === LI ? ' '.repeat(marker.length) : marker
-  const unindent = marker === '' ? undefined : lines.indent(marker, following)
-  open.push({ kind, kinds: kind | (outer?.kinds ?? 0), breaks, next, unindent })
+  const isInNoItem = isOneOf(LISTS, kind) && outer !== undefined && isOneOf(LISTS, outer.kind)
+  return isInNoItem ? [NESTED_LIST, NESTED_LIST] : ['', '']
 }
 
-function isOneOf(kinds: number, kind = 0): boolean {
-  return (kinds & kind) !== 0
-}
-
-/** What the first line in an element starts with. */
-function markerOf(kind: number, outer: OpenElement | undefined): string {
-  if (kind === BLOCKQUOTE) return QUOTATION
-  if (kind !== LI) return ''
-  const margin = isOneOf(LI, outer?.kinds) ? '' : ' '
-  if (outer?.next === undefined) return margin + BULLET
-  outer.next += 1
-  return `${margin}${outer.next - 1}. `
+function markerIn(list: OpenElement | undefined): string {
+  if (list?.nextNumber === undefined) return BULLET
+  list.nextNumber += 1
+  return `${list.nextNumber - 1}. `
 }
 
 function firstNumber(start = ''): number {
   return LIST_START.test(start) ? Number(start) : 1
 }
 
-function endElement(page: Page, name: string, { kind, barriers, breaks }: Layout): void {
-  if (kind !== undefined) {
-    endLast(page, kind, barriers)
-    return
-  }
-  if (name === 'pre') page.preDepth = Math.max(0, page.preDepth - 1)
-  page.lines.setApart(breaks)
+function endElement(state: State, { kind, breaks }: Layout): void {
+  if (kind === 0) state.lines.setApart(breaks)
+  else endLast(state, kind)
 }
 
-/** Ends the last element of these kinds and what is open in it; false if there is none before a barrier. */
-function endLast(page: Page, sought: number, barriers = 0): boolean {
-  if (!isOneOf(sought, page.open.at(-1)?.kinds)) return false
-  const at = page.open.findLastIndex(({ kind }) => isOneOf(sought | barriers, kind))
-  if (!isOneOf(sought, page.open[at]?.kind)) return false
-  endFrom(page, at)
-  return true
-}
-
-function endFrom(page: Page, depth: number): void {
-  if (page.link && page.link.depth > depth) endLink(page)
-  while (page.open.length > depth) {
-    const element = page.open.pop()
-    page.lines.setApart(element?.breaks ?? 0)
-    element?.unindent?.()
+/** Ends the last open element of these kinds, and what is open in it; false if there is none. */
+function endLast(state: State, kinds: number): boolean {
+  const { lines, open } = state
+  if (!isOneOf(kinds, open.at(-1)?.endable ?? 0)) return false
+  for (let element = open.pop(); element; element = open.pop()) {
+    if (state.link && state.link.depth > open.length) endLink(state)
+    lines.setApart(element.breaks)
+    element.unindent?.()
+    if (isOneOf(kinds, element.kind)) return true
   }
+  return false
 }
 
 /** As in a browser, a link ends where the next one starts. */
-function startLink(page: Page, { isEnd, source }: Tag): void {
-  endLink(page)
+function startLink(state: State, { isEnd, source }: Tag): void {
+  endLink(state)
   const href = isEnd ? '' : targetOf(source)
-  if (href !== '') page.link = { href, text: '', depth: page.open.length }
+  if (href !== '') state.link = { href, text: '', depth: state.open.length }
 }
 
-/** Empty for a place on the page itself. */
+/** Empty for a fragment of the mail itself. */
 function targetOf(source: string): string {
   const { href } = readAttributes(source, ['href'])
   const target = href?.replace(/[\t\r\n\f]+/g, '').trim() ?? ''
-  return target.startsWith('#') ? '' : target.replace(/^mailto:/i, '')
+  return target.startsWith('#') ? '' : target.replace(/^mailto:\s*/i, '')
 }
 
 /** A link without text, such as an image, is shown by its target. */
-function endLink(page: Page): void {
-  const { lines, link } = page
-  page.link = undefined
+function endLink(state: State): void {
+  const { lines, link } = state
+  state.link = undefined
   if (!link) return
-  if (link.text === '') lines.write(link.href)
-  else if (link.text !== link.href) lines.append(` [${link.href}]`)
+  if (link.text === '') {
+    lines.space()
+    lines.write(link.href)
+    lines.space()
+  } else if (link.text !== link.href) {
+    lines.append(` [${link.href}]`)
+    state.followsTarget = true
+  }
 }
 
 /** Does not split a surrogate pair. */

@@ -22,6 +22,17 @@ for (const unit of ['x', '&amp;', '<b>', '<!>', '<!---->', '<style></style>', '<
   })
 }
 
+test('of a long text, only the beginning is decoded', () => {
+  const { words, steps } = read('caf&eacute; '.repeat(100_000), 10_000)
+  expect(words).toBe('café '.repeat(2_000))
+  expect(steps).toBeLessThan(10)
+})
+
+test('blocks and cells are words of their own, other elements are not', () => {
+  const { words } = read('a<p>b<br>c<td>d</td>e<x-f>f</x-f><o:p></o:p>g<time>h</time>')
+  expect(words).toBe('a b c d efgh')
+})
+
 test('of many megabytes of tags, only the beginning is read', () => {
   const tag = '<p class="x">'
   const [some, more] = [1, 10].map((times) => read(`First ${tag.repeat(times * 200_000)} last`))

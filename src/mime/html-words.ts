@@ -1,4 +1,4 @@
-import { decodeEntities, INLINE, openTokens } from '../codes/html-tokens.ts'
+import { BLOCK_ELEMENTS, decodeEntities, htmlTokenizer } from '../codes/html-tokens.ts'
 
 // Reading this much takes less than 1 ms.
 const STEP_CHARACTERS = 20_000
@@ -24,14 +24,14 @@ export interface HtmlWords {
 export function* htmlWords(html: string, maxLength: number): Generator<void, HtmlWords> {
   let text = ''
   let cost = 0
-  const tokens = openTokens(html.slice(0, MAX_SOURCE))
+  const tokens = htmlTokenizer(html.slice(0, MAX_SOURCE))
   for (let token = tokens.next(); token; token = tokens.next()) {
     if (text.length > maxLength) break
     const source = token.kind === 'text' ? token.text : token.source
     cost += TOKEN_COST + source.length
-    if (token.kind === 'tag') text += INLINE.has(token.name) ? '' : ' '
+    if (token.kind === 'tag') text += isApart(token.name) ? ' ' : ''
     else if (source.length <= PIECE_CHARACTERS) text += decodeEntities(source)
-    else text += yield* decodeLong(source)
+    else text += yield* decodeLong(source, maxLength - text.length)
     if (cost < STEP_CHARACTERS) continue
     cost = 0
     yield
@@ -40,10 +40,14 @@ export function* htmlWords(html: string, maxLength: number): Generator<void, Htm
   return { words, isWhole: html.length <= MAX_SOURCE }
 }
 
+function isApart(name: string): boolean {
+  return name === 'td' || name === 'th' || BLOCK_ELEMENTS.has(name)
+}
+
 /** A mail may be a single text of many megabytes. Character references stay whole. */
-function* decodeLong(text: string): Generator<void, string> {
+function* decodeLong(text: string, maxLength: number): Generator<void, string> {
   let decoded = ''
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length && decoded.length <= maxLength; ) {
     const end = at + PIECE_CHARACTERS
     const reference = text.slice(end - REFERENCE_CHARACTERS, end).lastIndexOf('&')
     const next = reference === -1 ? end : end - REFERENCE_CHARACTERS + reference

@@ -1,22 +1,24 @@
 const MAX_BREAKS = 3
 
-/** Text that is written word by word, in lines that are indented and set apart. */
-export function openLines() {
+/** Writes words into lines, which can be indented and set apart by blank lines. */
+export function lineWriter() {
   let text = ''
   let breaks = 0
   let isSpaced = false
   let indentation = ''
-  // What the next line starts with, if not with the indentation alone.
-  let lead: string | undefined
-  // The smallest indentation since the last text: that of blank lines.
-  let between = ''
+  /** With a marker, of the next line alone. */
+  let firstIndentation: string | undefined
+  /** The smallest since the last text. */
+  let blankIndentation = ''
 
   function startLine(): void {
-    if (text !== '') text += '\n'
-    for (let at = 1; at < breaks && text !== ''; at += 1) text += `${between.trimEnd()}\n`
-    text += lead ?? indentation
-    lead = undefined
-    between = indentation
+    if (text !== '') {
+      text += '\n'
+      for (let at = 1; at < breaks; at += 1) text += `${blankIndentation.trimEnd()}\n`
+    }
+    text += firstIndentation ?? indentation
+    firstIndentation = undefined
+    blankIndentation = indentation
     breaks = 0
   }
 
@@ -39,24 +41,21 @@ export function openLines() {
     },
     breakLine(): void {
       breaks = Math.min(MAX_BREAKS, breaks + 1)
-      isSpaced = false
     },
     /** At least this many line breaks before the next text. */
     setApart(count: number): void {
-      if (count === 0) return
       breaks = Math.max(breaks, count)
-      isSpaced = false
     },
     /** Starts the next line with a marker and indents those after it, until the returned function is called. */
     indent(marker: string, following: string): () => void {
-      const outer = { indentation, lead }
-      lead = (lead ?? indentation) + marker
+      const outer = { indentation, firstIndentation }
+      firstIndentation = (firstIndentation ?? indentation) + marker
       indentation += following
       return () => {
         // Nothing has been written since.
-        if (lead !== undefined) lead = outer.lead
+        if (firstIndentation !== undefined) firstIndentation = outer.firstIndentation
         indentation = outer.indentation
-        if (indentation.length < between.length) between = indentation
+        if (indentation.length < blankIndentation.length) blankIndentation = indentation
       }
     },
   }
