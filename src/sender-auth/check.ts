@@ -5,6 +5,7 @@ import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
 import { CHECK_RESULTS, type CheckResult } from '../shared/mail.ts'
 import { resolverFromAnswers } from './dns.ts'
+import { isWellFormed } from './header.ts'
 import type { CheckJob, CheckRequest, CheckResponse } from './job.ts'
 
 /** Runs in a child process: the mail may break a check. */
@@ -57,11 +58,14 @@ async function checkDkim(
     // RFC 8301.
     rejectRsaSha1: true,
   })
-  const keys = headers?.parsed.map(({ key }) => key) ?? []
-  const hasDuplicates = SINGLE_FIELDS.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key))
+  const fields = headers?.parsed ?? []
+  const keys = fields.map(({ key }) => key)
+  const isAmbiguous =
+    SINGLE_FIELDS.some((key) => keys.indexOf(key) !== keys.lastIndexOf(key)) ||
+    fields.some(({ key, line }) => SINGLE_FIELDS.includes(key) && !isWellFormed(line))
   const signatures = results.map((one) => ({
     domain: one.signingDomain ?? [],
-    result: signatureResult(one, hasDuplicates),
+    result: signatureResult(one, isAmbiguous),
   }))
   const best = PRECEDENCE.find((word) => signatures.some(({ result }) => result === word)) ?? 'none'
   const passed = signatures.filter(({ result }) => result === 'pass')
@@ -76,12 +80,13 @@ async function checkDkim(
   }
 }
 
+/** isAmbiguous: the header is shown otherwise than it was signed. */
 function signatureResult(
   { status, bodyHash, bodyHashExpecting }: DKIMResult,
-  hasDuplicates: boolean,
+  isAmbiguous: boolean,
 ): CheckResult {
   // With an l= tag anybody can append to the body, so the signature does not cover the mail as shown.
-  if (status.result === 'pass') return status.underSized || hasDuplicates ? 'neutral' : 'pass'
+  if (status.result === 'pass') return status.underSized || isAmbiguous ? 'neutral' : 'pass'
   // RFC 8601 2.7.1: fail. mailauth returns neutral unless everything is strict.
   if (bodyHash !== undefined && bodyHash !== bodyHashExpecting) return 'fail'
   // We have no `policy` (weak keys and algorithms).

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { scanned } from '../../test/kit/mail/scan.ts'
 import { ed25519Key, rsaKey, signed } from '../../test/kit/mail/signed.ts'
+import { readHead } from '../mime/header-summary.ts'
 import { type Fixture, openFixture, SAMPLE_MAIL } from './testing/fixture.ts'
 
 const rsa = rsaKey()
@@ -106,6 +108,52 @@ for (const added of [
     expect(await dkimOf(`${added}\r\n${mail}`)).toBe('neutral')
   })
 }
+
+const BLANKS = ' '.repeat(300)
+const HEADERS_SHOWN_OTHERWISE: [string, (mail: string) => string][] = [
+  ['From has a line without a leading blank', (mail) => mail.replace('ann@', 'ann@\r\n')],
+  ['From has such a line, with bare LF', (mail) => mail.replace('ann@', 'ann@\n')],
+  ['From has its colon on the next line', (mail) => mail.replace('From:', 'From\r\n :')],
+  ['From has very many blanks before its colon', (mail) => mail.replace('From:', `From${BLANKS}:`)],
+  [
+    'From is the first line, after a blank',
+    (mail) => ` From: Ann <ann@sender.test>\r\n${mail.replace(/^From:.*\r\n/m, '')}`,
+  ],
+  ['Subject has a line without a leading blank', (mail) => mail.replace('Hello', 'Hel\r\nlo')],
+]
+
+// Relaxed canonicalization lets anybody change a signed mail in these ways.
+for (const [name, change] of HEADERS_SHOWN_OTHERWISE) {
+  test(`a signature is neutral if ${name}: the field is not shown as signed`, async () => {
+    const mail = await signed(SAMPLE_MAIL, rsa)
+    const changed = change(mail)
+    const shown = (raw: string) => readHead(scanned(Buffer.from(raw)), '')
+    expect(shown(changed)).not.toEqual(shown(mail))
+    expect(await dkimOf(changed)).toBe('neutral')
+  })
+}
+
+for (const [name, change] of [
+  ['folded lines', (mail) => mail.replace('Ann <', 'Ann\r\n\t <')],
+  ['a blank before its colon', (mail) => mail.replace('From:', 'From :')],
+  ['some blanks', (mail) => mail.replace('Ann <', `Ann${BLANKS}<`)],
+] satisfies [string, (mail: string) => string][]) {
+  test(`a signature passes if From has ${name}`, async () => {
+    expect(await dkimOf(change(await signed(SAMPLE_MAIL, rsa)))).toBe('pass')
+  })
+}
+
+test('a signature passes for a mail to thousands of recipients', async () => {
+  const others = Array.from({ length: 3_000 }, (_, at) => `someone.${at}@box.test`).join(',\r\n ')
+  const mail = SAMPLE_MAIL.replace('you@box.test', `you@box.test, ${others}`)
+  expect(await dkimOf(await signed(mail, rsa))).toBe('pass')
+})
+
+test('a line that is no field does not matter between other fields', async () => {
+  const mail = await signed(SAMPLE_MAIL, rsa)
+  expect(await dkimOf(`From ann@sender.test Mon Jan 1 10:00:00 2024\r\n${mail}`)).toBe('pass')
+  expect(await dkimOf(`X: y\r\nz\r\n${mail}`)).toBe('pass')
+})
 
 test('expiry is checked against the time of arrival', async () => {
   const signTime = new Date(Date.now() - 9 * DAY_MS)

@@ -122,6 +122,31 @@ for (const line of [
   })
 }
 
+for (const [name, change] of [
+  ['a line without a leading blank', (raw) => raw.replace('x@', 'x@\r\n')],
+  ['its colon on the next line', (raw) => raw.replace('From:', 'From\r\n :')],
+] satisfies [string, (raw: string) => string][]) {
+  test(`the signature of one author does not pass for another that the envelope names: From has ${name}`, async () => {
+    const mail = await signed(from('X <x@bank.test>'), rsa, { signingDomain: 'bank.test' })
+    const raw = change(mail)
+    const mailFrom = 'ceo@bank.test'
+    const { senderEmail: shown } = readHead(scanned(Buffer.from(raw)), mailFrom)
+    expect(shown).toBe('ceo@bank.test')
+    expect(await dmarcOf(shown, mailFrom, raw)).not.toBe('pass')
+    expect(await dmarcOf('', '', raw)).not.toBe('pass')
+  })
+}
+
+test('an empty sender never passes', async () => {
+  Object.assign(fixture.zone, { 'TXT mail.bank.test': ALLOWED, 'TXT _dmarc.evil.test': REJECT })
+  for (const line of ['', '<>', 'x', '@', 'x@', 'x@.', 'x@[192.0.2.1]', '@bank.test']) {
+    const raw = await signed(from(line), rsa, { signingDomain: 'bank.test' })
+    const checks = await fixture.check({ helo: 'mail.bank.test', shown: '', mailFrom: '', raw })
+    expect(checks, line).toMatchObject({ spf: 'pass', dkim: 'pass' })
+    expect(checks?.dmarc, line).not.toBe('pass')
+  }
+})
+
 test('an author at an address literal gives none', async () => {
   expect(await dmarcOf('ann@[192.0.2.1]', 'ann@[192.0.2.1]')).toBe('none')
 })
