@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import type { DKIMResult, DNSResolver } from 'mailauth'
+import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
@@ -51,13 +51,9 @@ async function checkDkim(
   { raw, receivedAt }: Extract<CheckRequest, { kind: 'dkim' }>,
   resolver: DNSResolver,
 ): Promise<CheckResponse> {
-  const { results, headerFrom, fromFields, headers } = await dkimVerify(Buffer.from(raw), {
-    resolver,
-    // A signature that has expired since was valid on arrival.
-    curTime: receivedAt,
-    // RFC 8301.
-    rejectRsaSha1: true,
-  })
+  const verified = await verify(Buffer.from(raw), receivedAt, resolver)
+  if (!verified) return { kind: 'uncheckable' }
+  const { results, headerFrom, fromFields, headers } = verified
   const fields = headers?.parsed ?? []
   const keys = fields.map(({ key }) => key)
   const isAmbiguous =
@@ -77,6 +73,23 @@ async function checkDkim(
     domains: [...new Set(passed.flatMap(({ domain }) => domain))],
     authors: headerFrom.length > MAX_AUTHORS ? [] : headerFrom,
     fromFields,
+  }
+}
+
+/** Undefined if the mail cannot be checked. */
+async function verify(
+  raw: Buffer,
+  receivedAt: Date,
+  resolver: DNSResolver,
+): Promise<DKIMVerifyResult | undefined> {
+  // A signature that has expired since was valid on arrival. RFC 8301: no rsa-sha1.
+  const options = { resolver, curTime: receivedAt, rejectRsaSha1: true }
+  try {
+    return await dkimVerify(raw, options)
+  } catch (error) {
+    // Of a signature that names no algorithm for the header (`c=/simple`).
+    if (error instanceof Error && 'canonicalization' in error) return undefined
+    throw error
   }
 }
 

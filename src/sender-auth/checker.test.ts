@@ -96,6 +96,17 @@ describe('hostile mail', () => {
     }
   })
 
+  for (const [name, head] of [
+    ['that has a signature without a header algorithm', signature.replace('relaxed/', '/')],
+  ] as const) {
+    test(`${name} is a permerror, which is not logged`, async () => {
+      const { check, lines } = shared
+      const raw = head + (await signed(SAMPLE_MAIL, rsa))
+      expect(await check({ raw })).toEqual({ spf: 'pass', dkim: 'permerror', dmarc: 'permerror' })
+      expect(lines).toEqual([])
+    })
+  }
+
   test('with a hostile header is checked', async () => {
     const { check, lines } = shared
     for (const [name, head] of [

@@ -89,7 +89,7 @@ export function openChecker({
   }
 }
 
-/** Runs one check to its end. Undefined if the mail breaks the check or needs too many DNS queries. */
+/** Runs one check to its end. Undefined if the mail cannot be checked, breaks the check, or needs too many DNS queries. */
 type RunCheck = <K extends CheckRequest['kind']>(
   check: Extract<CheckRequest, { kind: K }>,
 ) => Promise<Extract<CheckResponse, { kind: K }> | undefined>
@@ -133,8 +133,7 @@ function checkRunner({ pool, dns, log, dnsMs }: Deps): (request: JobRequest) => 
       const outcome = await runWithRetry({ ...check, answers } as CheckJob, request)
       if (isResponseTo(check, outcome)) return outcome
       if (outcome.kind !== 'unknown') {
-        const facts = { check: check.kind }
-        logFailure(log, facts, failureOf(outcome), 'cannot check the sender of a mail')
+        logOutcome(log, check, outcome)
         return undefined
       }
       if (answers.size + outcome.queries.length > MAX_QUERIES) return undefined
@@ -153,6 +152,12 @@ function isResponseTo<K extends CheckRequest['kind']>(
   outcome: Outcome,
 ): outcome is Extract<CheckResponse, { kind: K }> {
   return outcome.kind === check.kind
+}
+
+/** Anybody can send mail that cannot be checked: that is not logged. */
+function logOutcome(log: Deps['log'], { kind: check }: CheckRequest, outcome: Outcome): void {
+  if (outcome.kind === 'uncheckable') return
+  logFailure(log, { check }, failureOf(outcome), 'cannot check the sender of a mail')
 }
 
 /** A response to another check can only come from a compromised child. */

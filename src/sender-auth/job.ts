@@ -13,6 +13,8 @@ export type CheckRequest =
 
 export type CheckResponse =
   | { kind: 'unknown'; queries: DnsQuery[] }
+  /** The mail is malformed. */
+  | { kind: 'uncheckable' }
   /** domain is the one whose policy was applied. */
   | { kind: 'spf'; result: CheckResult; domain: string }
   /** domains are those of the valid signatures. */
