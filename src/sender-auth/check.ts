@@ -5,7 +5,7 @@ import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
 import { CHECK_RESULTS, type CheckResult } from '../shared/mail.ts'
 import { resolverFromAnswers } from './dns.ts'
-import { isWellFormed } from './header.ts'
+import { isCheckable, isWellFormed } from './header.ts'
 import type { CheckJob, CheckRequest, CheckResponse } from './job.ts'
 
 /** Runs in a child process: the mail may break a check. */
@@ -82,6 +82,7 @@ async function verify(
   receivedAt: Date,
   resolver: DNSResolver,
 ): Promise<DKIMVerifyResult | undefined> {
+  if (!isCheckable(raw)) return undefined
   // A signature that has expired since was valid on arrival. RFC 8301: no rsa-sha1.
   const options = { resolver, curTime: receivedAt, rejectRsaSha1: true }
   try {

@@ -79,24 +79,26 @@ describe('hostile mail', () => {
 
   test('that takes too long fails its own check only, and is logged', async () => {
     const { check, lines } = await open(GOOD, { limits: { cpuMs: 1_500 }, dnsMs: 60_000 })
-    for (const [name, raw] of [
-      ['a line of 10 MB', `${signature}${SAMPLE_MAIL}${'a'.repeat(10 * 1024 * 1024)}`],
-      [
-        'a header of 400 KB in lines of one letter',
-        `X: y\r\n${'a\r\n'.repeat(130_000)}${SAMPLE_MAIL}`,
-      ],
-    ] as const) {
-      const failed = { spf: 'pass', dkim: 'permerror', dmarc: 'permerror' }
-      expect(await check({ raw }), name).toEqual(failed)
-      expect(lines.splice(0), name).toEqual([
-        'warn: cannot check the sender of a mail {"check":"dkim","reason":"too slow"}',
-      ])
-      expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) }), name).toEqual(PASSES)
-      expect(lines, name).toEqual([])
-    }
+    const raw = `${signature}${SAMPLE_MAIL}${'a'.repeat(10 * 1024 * 1024)}`
+    const failed = { spf: 'pass', dkim: 'permerror', dmarc: 'permerror' }
+    expect(await check({ raw })).toEqual(failed)
+    expect(lines.splice(0)).toEqual([
+      'warn: cannot check the sender of a mail {"check":"dkim","reason":"too slow"}',
+    ])
+    expect(await check({ raw: await signed(SAMPLE_MAIL, rsa) })).toEqual(PASSES)
+    expect(lines).toEqual([])
   })
 
   for (const [name, head] of [
+    ['with a header of 400 KB in lines of one letter', `X: y\r\n${'a\r\n'.repeat(130_000)}`],
+    ['with a header of 400 KB', `X: ${'y'.repeat(400 * 1024)}\r\n`],
+    ['with very many fields', 'X: y\r\n'.repeat(1_000)],
+    ['with very many blanks', `X: ${'\t\r\n'.repeat(200)}y\r\n`],
+    ['with endless groups', `From: ${'a:'.repeat(50_000)}\r\n`],
+    [
+      'with endless groups on broken lines',
+      `From\n:${'a:'.repeat(1_000)}\n${':b'.repeat(1_500)}\r\n`,
+    ],
     ['that has a signature without a header algorithm', signature.replace('relaxed/', '/')],
   ] as const) {
     test(`${name} is a permerror, which is not logged`, async () => {
@@ -110,15 +112,15 @@ describe('hostile mail', () => {
   test('with a hostile header is checked', async () => {
     const { check, lines } = shared
     for (const [name, head] of [
-      ['a thousand signatures', signature.repeat(1_000)],
+      ['hundreds of signatures', signature.repeat(900)],
       ['a signature of 100 KB', `DKIM-Signature: ${'a=b; '.repeat(20_000)}\r\n`],
       [
         'a signed list of 20,000 headers',
         signature.replace('h=from', `h=from${':x'.repeat(20_000)}`),
       ],
-      ['endless authors', `From: ${'x@evil.test, '.repeat(8_000)}x@evil.test\r\n`],
-      ['endless parentheses', `From: ${'('.repeat(100_000)}\r\n`],
-      ['endless groups', `From: ${'a:'.repeat(50_000)}\r\n`],
+      ['many authors', `From: ${'x@evil.test, '.repeat(150)}x@evil.test\r\n`],
+      ['many parentheses', `From: ${'('.repeat(2_000)}\r\n`],
+      ['many groups', `From: ${'a:'.repeat(1_000)}\r\n`],
       ['a broken chain of seals', 'ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2; a=b\r\n'],
       ['zeros', '\0\0: \0\r\n\0\r\n'],
     ] as const) {

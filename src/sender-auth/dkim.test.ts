@@ -155,6 +155,32 @@ test('a line that is no field does not matter between other fields', async () =>
   expect(await dkimOf(`X: y\r\nz\r\n${mail}`)).toBe('pass')
 })
 
+const MORE_BLANKS = ' '.repeat(450)
+const WORDS = 'one two three four five six seven eight nine ten'
+for (const [name, mail, change] of [
+  [
+    'From with very many blanks',
+    SAMPLE_MAIL,
+    (raw) => raw.replace('Ann <', `Ann${BLANKS}${BLANKS}<`),
+  ],
+  [
+    'From of more than 2 KB',
+    SAMPLE_MAIL.replace('Ann', WORDS),
+    (raw) => raw.replace(`From: ${WORDS}`, (line) => line.replaceAll(' ', MORE_BLANKS)),
+  ],
+  [
+    'Subject of more than 16 KB',
+    SAMPLE_MAIL.replace('Hello', 'a '.repeat(50).trim()),
+    (raw) => raw.replace(/^Subject: .*/m, (line) => line.replaceAll(' ', MORE_BLANKS)),
+  ],
+] satisfies [string, string, (mail: string) => string][]) {
+  test(`a signature over ${name}, of which only the beginning is read, is a permerror`, async () => {
+    const raw = await signed(mail, rsa)
+    expect(await dkimOf(raw)).toBe('pass')
+    expect(await dkimOf(change(raw))).toBe('permerror')
+  })
+}
+
 test('expiry is checked against the time of arrival', async () => {
   const signTime = new Date(Date.now() - 9 * DAY_MS)
   const expires = new Date(Date.now() - 2 * DAY_MS)

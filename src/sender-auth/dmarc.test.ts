@@ -89,7 +89,11 @@ for (const [name, shown, lines] of [
   ['no From header', 'x@evil.test', []],
   ['an address within an address', 'ceo@bank.test', ['<ceo@bank.test>@evil.test']],
   ['a route', 'ceo@bank.test', ['<@evil.test,@any.test:ceo@bank.test>']],
-  ['endless authors', 'x@evil.test', [Array.from({ length: 500 }, () => 'x@evil.test').join(', ')]],
+  [
+    'very many authors',
+    'x@evil.test',
+    [Array.from({ length: 150 }, () => 'x@evil.test').join(', ')],
+  ],
 ] as const) {
   test(`a mail with ${name} fails`, async () => {
     fixture.zone['TXT _dmarc.evil.test'] = REJECT
@@ -125,6 +129,7 @@ for (const line of [
 for (const [name, change] of [
   ['a line without a leading blank', (raw) => raw.replace('x@', 'x@\r\n')],
   ['its colon on the next line', (raw) => raw.replace('From:', 'From\r\n :')],
+  ['very many blanks', (raw) => raw.replace('<', `${' '.repeat(5_000)}<`)],
 ] satisfies [string, (raw: string) => string][]) {
   test(`the signature of one author does not pass for another that the envelope names: From has ${name}`, async () => {
     const mail = await signed(from('X <x@bank.test>'), rsa, { signingDomain: 'bank.test' })

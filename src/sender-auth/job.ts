@@ -13,7 +13,7 @@ export type CheckRequest =
 
 export type CheckResponse =
   | { kind: 'unknown'; queries: DnsQuery[] }
-  /** The mail is malformed. */
+  /** The mail is malformed, or exceeds limits. */
   | { kind: 'uncheckable' }
   /** domain is the one whose policy was applied. */
   | { kind: 'spf'; result: CheckResult; domain: string }
