@@ -17,6 +17,7 @@ for (const [name, head] of [
   ['folded blanks in a signature', (long) => `${SIGNATURE}${long('\n ')}x\r\n`],
   ['blanks in a signature', (long) => `${SIGNATURE}${long(' ')}x\r\n`],
   ['many runs of blanks in a signature', (long) => `${SIGNATURE}${long(`${BLANKS}x`)}x\r\n`],
+  ['dots in a domain', (long) => `${SIGNATURE.replace('d=', `d=a${long('.')}`)}x\r\n`],
   ['bare CR', (long) => `X: ${long('\r')}x\r\n`],
   ['folded lines', (long) => `X: y${long('\n a')}\r\n`],
   ['lines that are no field', (long) => `X: y\n${long('a\n')}\r\n`],

@@ -1,8 +1,8 @@
-// mailauth takes time that grows with the square of the lines, of the blanks in a row, and of the fields if a signature lists them.
+// mailauth takes time that grows with the square of the lines, of blanks or dots in a row, and of the fields if a signature lists them.
 const MAX_HEADER_BYTES = 256 * 1024
 const MAX_LINES = 5_000
 const MAX_FIELDS = 1_000
-const MANY_BLANKS = /[ \t\r\n]{500}/
+const LONG_RUN = /[ \t\r\n]{500}|\.{500}/
 // Our parser may show only the beginning of longer ones (From: 4 KB), and mailauth reads nested groups in From up to 50 times.
 const MAX_FROM_BYTES = 2 * 1024
 const MAX_SUBJECT_BYTES = 16 * 1024
@@ -14,7 +14,7 @@ export function isCheckable(raw: Buffer): boolean {
     header !== undefined &&
     header.split('\n').length <= MAX_LINES &&
     header.split(/\n(?![ \t])/).length <= MAX_FIELDS &&
-    !MANY_BLANKS.test(header) &&
+    !LONG_RUN.test(header) &&
     fieldBytes(header, 'from') <= MAX_FROM_BYTES &&
     fieldBytes(header, 'subject') <= MAX_SUBJECT_BYTES
   )
