@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { ImapFlow, type ImapFlowOptions, type SearchObject } from 'imapflow'
 import { isProgrammingError } from '../../base/problem.ts'
 import { ImapError, toImapError } from './errors.ts'
@@ -31,11 +32,7 @@ async function openConnection(options: ConnectionOptions) {
   const { timing, onChange, signal } = options
   let lastError: unknown
   let closedBy: ImapError | undefined
-  const client = new ImapFlow({
-    ...clientOptions(options),
-    // When a command is refused, the library may give the reason only to its log. Nothing of it is written.
-    logger: { debug() {}, info() {}, warn: note, error: note, trace() {}, fatal: note },
-  })
+  const client = createClient(options, note)
   client.on('exists', onChange)
   client.on('close', () => {
     fail(lastError)
@@ -100,6 +97,18 @@ async function openConnection(options: ConnectionOptions) {
       await logOut(client)
     },
   }
+}
+
+function createClient(options: ConnectionOptions, note: (entry: { err?: unknown }) => void) {
+  const client = new ImapFlow({
+    ...clientOptions(options),
+    // When a command is refused, the library may give the reason only to its log. Nothing of it is written.
+    logger: { debug() {}, info() {}, warn: note, error: note, trace() {}, fatal: note },
+  })
+  // Closing removes the library's listener: what its parser reports in the same tick would end the process.
+  const parser: unknown = Reflect.get(client, 'streamer')
+  if (parser instanceof EventEmitter) parser.on('error', () => {})
+  return client
 }
 
 /** Throws an error in our code: it says nothing about the server. */

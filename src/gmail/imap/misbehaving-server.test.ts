@@ -207,6 +207,15 @@ describe('a misbehaving server', () => {
     expect(script.fixture().mails).toEqual([])
   })
 
+  // It would end the process.
+  test('a response that is too long, after one that closes the connection, throws nothing', async () => {
+    script.server().state.respond = (command) =>
+      command.startsWith('LOGIN') ? '% NO\r\n{99999999999}\r\n' : undefined
+    script.open()
+    await script.untilCommand(() => script.commandCount('LOGIN') >= 3)
+    expect(await script.fixture().untilHealth('failing')).not.toBe('')
+  })
+
   test('a password echoed by the server is not repeated', async () => {
     script.server().state.respond = (command) =>
       command.startsWith('LOGIN') ? `% BAD cannot parse ${command}\r\n` : undefined
