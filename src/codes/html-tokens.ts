@@ -33,7 +33,10 @@ export function htmlTokenizer(html: string) {
       at = indexAfter(html, '>', indexOfClosing(html, name, at))
       return SKIPPED
     }
-    const source = html.slice(start, Math.min(at, nameStart + MAX_TAG))
+    const source = html.slice(
+      start,
+      at - start > MAX_TAG ? html.lastIndexOf(' ', start + MAX_TAG) : at,
+    )
     return { kind: 'tag', name, isEnd, source }
   }
 
@@ -88,18 +91,23 @@ function endsName(code: number): boolean {
   return code === 0x20 || code === SLASH || code === 0x3e || (code >= 0x09 && code <= 0x0d)
 }
 
-/** `<!-->` is a whole comment. */
 function commentEnd(html: string, at: number): number {
-  COMMENT_END.lastIndex = at + 2
+  const short = SHORT_COMMENTS.find((comment) => html.startsWith(comment, at))
+  if (short) return at + short.length
+  COMMENT_END.lastIndex = at + 4
   return COMMENT_END.test(html) ? COMMENT_END.lastIndex : html.length
 }
 
+const SHORT_COMMENTS = ['<!-->', '<!--->']
 const COMMENT_END = /--!?>/g
-const VALUE_OR_END = />|=\s*["']/g
-const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
+// A name, and a value in quotes of either kind or without.
+const ATTRIBUTE =
+  /([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)(?:"|$)|'([^']*)(?:'|$)|([^\s"'>][^\s>]*))?)?/
+const ATTRIBUTES = new RegExp(ATTRIBUTE, 'g')
+const TAG_PART = new RegExp(`[\\s/]+|${ATTRIBUTE.source}`, 'y')
 const MAX_TAG = 16_384
 /** Their content is not visible. */
-const SKIPPED_ELEMENTS = new Set(['style', 'script', 'title'])
+const SKIPPED_ELEMENTS = new Set('iframe noembed noframes script style template title'.split(' '))
 
 function indexAfter(html: string, text: string, from: number): number {
   const found = html.indexOf(text, from)
@@ -108,13 +116,10 @@ function indexAfter(html: string, text: string, from: number): number {
 
 /** Offset after the tag; a bracket in a quoted value does not end it. */
 function tagEnd(html: string, from: number): number {
-  if (html[from] === '>') return from + 1
-  for (let at = from; at < html.length; ) {
-    VALUE_OR_END.lastIndex = at
-    const found = VALUE_OR_END.exec(html)
-    if (!found) return html.length
-    if (found[0] === '>') return found.index + 1
-    at = indexAfter(html, found[0].slice(-1), VALUE_OR_END.lastIndex)
+  for (let at = from; at < html.length; at = TAG_PART.lastIndex) {
+    if (html[at] === '>') return at + 1
+    TAG_PART.lastIndex = at
+    TAG_PART.test(html)
   }
   return html.length
 }
@@ -129,7 +134,7 @@ function indexOfClosing(html: string, name: string, from: number): number {
 export function readAttributes(tag: string, wanted: readonly string[]): Record<string, string> {
   if (!tag.includes('=')) return {}
   const found: Record<string, string> = {}
-  for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTE)) {
+  for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTES)) {
     const key = name.toLowerCase()
     if (!wanted.includes(key) || found[key] !== undefined) continue
     found[key] = decodeHTMLAttribute(double ?? single ?? bare ?? '')

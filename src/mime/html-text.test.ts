@@ -135,7 +135,47 @@ describe('text of HTML', () => {
       '<ul><li>a<basefont><li>b</ul><p>a<track><div>b</div>c',
       ' * a\n * b\n\na\nb\nc',
     ],
-    ['elements that no specification knows', 'a<constructor>b', 'ab'],
+    ['elements with the names of properties', 'a<constructor>b', 'ab'],
+    ['an empty quotation in an item', '<ul><li><blockquote>q</blockquote>b</ul>', ' * > q\n\n   b'],
+    ['a quotation in an item', '<ul><li>a<blockquote>q</li><li>b</ul>', ' * a\n\n   > q\n\n * b'],
+    ['a link that ends in a block', '<a href=x:1><div>a</div>b</a>c', 'a\nb [x:1] c'],
+    ['a link that starts with a rule', '<a href=x:1><hr>a</a>', `${'-'.repeat(40)}\n\na [x:1]`],
+    ['a target before a number', '<a href=x:1>a</a>1', 'a [x:1] 1'],
+    ['a target before a full stop', '<a href=x:1>a</a>.<b>b</b>', 'a [x:1].b'],
+    ['a link whose text is its target in parts', '<a href=" x:1 ">x:<b>1</b></a>', 'x:1'],
+    [
+      'line breaks in pre',
+      '<pre>a<pre>b</pre>\nc</pre><pre>d<!-- -->\ne</pre>',
+      'a\n\nb\n\n\nc\n\nd\ne',
+    ],
+    ['blocks in pre', '<pre>a<div>b  c</div></pre>', 'a\nb  c'],
+    ['a cell outside a table', '<blockquote>q<td>x</blockquote>a', '> q x\n\na'],
+    [
+      'end tags in a table of what is outside it',
+      '<blockquote><table></blockquote><tr><td>a</table>b</blockquote>c',
+      '> a\n>\n> b\n\nc',
+    ],
+    ['cells of headings without end tags', '<table><tr><th><blockquote>q<th>b</table>', '> q\n\nb'],
+    [
+      'headings and directories',
+      'a<h2>b</h2>c<dir><li>d<dir><li>e</dir></dir>f',
+      'a\n\nb\n\nc\n\n * d\n   * e\n\nf',
+    ],
+    ['what a definition list closes', '<dl><dt>a<dt>b<blockquote>q</dl>c', 'a\nb\n\n> q\n\nc'],
+    ['quotes in a value without quotes', `<a href=x:?q="it's>a</a> b`, `a [x:?q="it's] b`],
+    [
+      'attributes without a name',
+      '<p style=="color:red>One</p> <a href=x:1 =">two</a>',
+      'One\n\ntwo [x:1]',
+    ],
+    ['brackets in values', `<a title = '>' href=x:1 href=x:2>a</a>`, 'a [x:1]'],
+    ['attributes in upper case', '<A HREF=x:1?a=1&copy=2>a</A>', 'a [x:1?a=1&copy=2]'],
+    ['names that end at a slash or a line break', '<p/>a<br/>b<br\n/>c', 'a\nb\nc'],
+    ['end tags with blanks', '<style>a</style\n>b<script>x</script/>c</title>d', 'bcd'],
+    ['instructions', '<?xml a?>b', 'b'],
+    ['content that browsers hide', 'a<template>b</template><iframe>c</iframe>d', 'ad'],
+    ['comments that end early only in part', '1<!--!> - -->2<!---!> - -->3', '123'],
+    ['a target that is too long', `<a href=${'😀'.repeat(9_000)}>a</a>`, 'a'],
   ] as const) {
     test(`has ${name}`, () => {
       expect(textOf(html)).toBe(text)
@@ -181,7 +221,7 @@ describe('text of HTML', () => {
   })
 
   test('numbers a list from one if its first number is too long', () => {
-    expect(textOf('<ol start=12345><li>a</ol>')).toBe(' 1. a')
+    expect(textOf('<ol start=1000><li>a</ol>')).toBe(' 1. a')
   })
 
   test('is complete in an ordinary mail with a long thread of quotations', () => {
@@ -230,6 +270,15 @@ function alternative(html: string): string {
 // Structures that cost levels × lines, in mails of a hundred thousand characters.
 const WRAPPERS = ['blockquote', 'ul', 'a href=x', 'pre><blockquote']
 const FILLERS = ['<br>y', '<p>y', '<hr>', 'y\n', '<td>y', '</td>', '<li>y']
+
+// Deeper indentation would take most of the time, and most of the text.
+test('no line is indented by many more than a thousand characters', () => {
+  for (const level of ['<ul>', '<ol><li>', '<blockquote>']) {
+    const text = textOf(`${level.repeat(10_000)}a`)
+    expect(text.length, level).toBeGreaterThan(900)
+    expect(text.length, level).toBeLessThan(1_100)
+  }
+})
 
 test('no structure makes the conversion slow', { timeout: 180_000 }, async () => {
   const slow: string[] = []

@@ -1,11 +1,21 @@
 import {
-  BLOCK_ELEMENTS,
   collapseBlanks,
   decodeEntities,
   type HtmlToken,
   htmlTokenizer,
   readAttributes,
 } from '../codes/html-tokens.ts'
+import {
+  BLOCKQUOTE,
+  CELLS,
+  hasAny,
+  LAYOUTS,
+  type Layout,
+  LI,
+  LISTS,
+  OL,
+  PRE,
+} from './html-layouts.ts'
 import { lineWriter } from './line-writer.ts'
 
 // For all parts of a mail together: there may be a thousand.
@@ -78,7 +88,7 @@ interface OpenElement {
   /** Whether it is in another list. */
   isNested: boolean
   isPreformatted: boolean
-  /** Of the next item, in a list with numbers. */
+  /** The number of the next item, if the list has numbers. */
   nextNumber: number | undefined
   unindent: (() => void) | undefined
 }
@@ -90,62 +100,13 @@ interface Link {
   depth: number
 }
 
-interface Layout {
-  /** Line breaks before and after it. */
-  breaks: number
-  /** A bit; none if its end does not matter, or may be missing. */
-  kind: number
-  /** Open elements that its start tag ends. */
-  ends: number
-  /** Open elements that tags in it do not end. */
-  hides: number
-}
-
-// Open elements are sets of bits: each start tag of a million may ask for them.
-const KINDS = (
-  'table tr td th li dir menu ol ul blockquote pre div center section article aside header footer main nav figure fieldset ' +
-  'details address dl'
-).split(' ')
-const [TABLE, LI, OL] = [kindsOf('table'), kindsOf('li'), kindsOf('ol')]
-const [BLOCKQUOTE, PRE] = [kindsOf('blockquote'), kindsOf('pre')]
-const CELLS = kindsOf('td th')
-const LISTS = kindsOf('dir menu ol ul')
-const TABLE_PARTS = TABLE | CELLS | kindsOf('tr')
-const ENDS: Record<string, number> = { td: CELLS, th: CELLS, tr: kindsOf('td th tr'), li: LI }
-const SET_APART = new Set('blockquote dir h1 h2 h3 h4 h5 h6 hr menu ol p pre table ul'.split(' '))
-const LAYOUTS = new Map([...BLOCK_ELEMENTS, 'td', 'th'].map((name) => [name, layoutOf(name)]))
 const QUOTATION = '> '
 const BULLET = '* '
-/** Of a list in a list, but in none of its items. */
+/** The indentation of a list that is in another one, but in none of its items. */
 const NESTED_LIST = '   '
 const RULE = '-'.repeat(40)
 /** Longer numbers would widen every line. */
 const LIST_START = /^[0-9]{1,3}$/
-
-function kindsOf(names: string): number {
-  return names.split(' ').reduce((kinds, name) => kinds | (1 << KINDS.indexOf(name)), 0)
-}
-
-function layoutOf(name: string): Layout {
-  const kind = KINDS.includes(name) ? kindsOf(name) : 0
-  const breaks = SET_APART.has(name) ? 2 : 1
-  return {
-    breaks: isOneOf(CELLS, kind) ? 0 : breaks,
-    kind,
-    ends: ENDS[name] ?? 0,
-    hides: hiddenIn(kind),
-  }
-}
-
-function hiddenIn(kind: number): number {
-  if (kind === TABLE) return ~0
-  if (isOneOf(CELLS, kind)) return ~TABLE_PARTS
-  return isOneOf(LISTS | BLOCKQUOTE, kind) ? LI : 0
-}
-
-function isOneOf(kinds: number, kind: number): boolean {
-  return (kinds & kind) !== 0
-}
 
 function addText(state: State, text: string): void {
   const { lines, open } = state
@@ -198,7 +159,7 @@ function applyTag(state: State, tag: Tag): void {
 }
 
 function addRule(state: State): void {
-  endLink(state)
+  if (state.link?.text) endLink(state)
   state.lines.setApart(2)
   state.lines.write(RULE)
   state.lines.setApart(2)
@@ -207,12 +168,12 @@ function addRule(state: State): void {
 function startElement(state: State, { source }: Tag, layout: Layout): void {
   const { lines, open } = state
   const { kind, hides } = layout
-  while (endLast(state, layout.ends));
+  endLast(state, layout.ends)
   const outer = open.at(-1)
-  const isNested = outer !== undefined && (outer.isNested || isOneOf(LISTS, outer.kind))
-  const breaks = isNested && isOneOf(LISTS, kind) ? 1 : layout.breaks
+  const isNested = outer !== undefined && (outer.isNested || hasAny(LISTS, outer.kind))
+  const breaks = isNested && hasAny(LISTS, kind) ? 1 : layout.breaks
   lines.setApart(breaks)
-  if (isOneOf(CELLS, kind)) lines.space()
+  if (hasAny(CELLS, kind)) lines.space()
   if (kind === 0) return
   const [marker, following] = prefixesOf(kind, outer)
   open.push({
@@ -230,7 +191,7 @@ function prefixesOf(kind: number, outer: OpenElement | undefined): [string, stri
     const marker = (outer?.isNested ? '' : ' ') + markerIn(outer)
     return [marker, ' '.repeat(marker.length)]
   }
-  const isInNoItem = isOneOf(LISTS, kind) && outer !== undefined && isOneOf(LISTS, outer.kind)
+  const isInNoItem = hasAny(LISTS, kind) && outer !== undefined && hasAny(LISTS, outer.kind)
   return isInNoItem ? [NESTED_LIST, NESTED_LIST] : ['', '']
 }
 
@@ -249,17 +210,16 @@ function endElement(state: State, { kind, breaks }: Layout): void {
   else endLast(state, kind)
 }
 
-/** Ends the last open element of these kinds, and what is open in it; false if there is none. */
-function endLast(state: State, kinds: number): boolean {
+/** Ends the last open element of these kinds, if there is one, and what is open in it. */
+function endLast(state: State, kinds: number): void {
   const { lines, open } = state
-  if (!isOneOf(kinds, open.at(-1)?.endable ?? 0)) return false
+  if (!hasAny(kinds, open.at(-1)?.endable ?? 0)) return
   for (let element = open.pop(); element; element = open.pop()) {
     if (state.link && state.link.depth > open.length) endLink(state)
     lines.setApart(element.breaks)
     element.unindent?.()
-    if (isOneOf(kinds, element.kind)) return true
+    if (hasAny(kinds, element.kind)) return
   }
-  return false
 }
 
 /** As in a browser, a link ends where the next one starts. */

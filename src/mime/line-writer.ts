@@ -1,4 +1,6 @@
 const MAX_BREAKS = 3
+/** Lines are not indented further: a mail may have a hundred thousand levels. */
+const MAX_INDENTATION = 1_000
 
 /** Writes words into lines, which can be indented and set apart by blank lines. */
 export function lineWriter() {
@@ -6,9 +8,9 @@ export function lineWriter() {
   let breaks = 0
   let isSpaced = false
   let indentation = ''
-  /** With a marker, of the next line alone. */
+  /** What the next line starts with, if it has a marker. */
   let firstIndentation: string | undefined
-  /** The smallest since the last text. */
+  /** The smallest indentation since the last text, for blank lines. */
   let blankIndentation = ''
 
   function startLine(): void {
@@ -48,6 +50,7 @@ export function lineWriter() {
     },
     /** Starts the next line with a marker and indents those after it, until the returned function is called. */
     indent(marker: string, following: string): () => void {
+      if (indentation.length > MAX_INDENTATION) return keepIndentation
       const outer = { indentation, firstIndentation }
       firstIndentation = (firstIndentation ?? indentation) + marker
       indentation += following
@@ -60,3 +63,5 @@ export function lineWriter() {
     },
   }
 }
+
+function keepIndentation(): void {}
