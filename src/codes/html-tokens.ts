@@ -33,10 +33,8 @@ export function htmlTokenizer(html: string) {
       at = indexAfter(html, '>', indexOfClosing(html, name, at))
       return SKIPPED
     }
-    const source = html.slice(
-      start,
-      at - start > MAX_TAG ? html.lastIndexOf(' ', start + MAX_TAG) : at,
-    )
+    if (html[at - 1] !== '>') return SKIPPED
+    const source = at - start > MAX_TAG ? beginning(html, start) : html.slice(start, at)
     return { kind: 'tag', name, isEnd, source }
   }
 
@@ -88,7 +86,22 @@ function nameEnd(html: string, at: number): number {
 
 /** A blank, `/` or `>`. */
 function endsName(code: number): boolean {
-  return code === 0x20 || code === SLASH || code === 0x3e || (code >= 0x09 && code <= 0x0d)
+  return code === 0x20 || code === SLASH || code === 0x3e || isBreak(code)
+}
+
+/** A tab, a line break or a form feed. */
+function isBreak(code: number): boolean {
+  return code === 0x09 || code === 0x0a || code === 0x0c || code === 0x0d
+}
+
+/** The attributes in the beginning of a very long tag, without the one that is cut. */
+function beginning(html: string, start: number): string {
+  const source = html.slice(start, start + MAX_TAG)
+  for (let end = source.length - 1; end >= 0; end -= 1) {
+    const code = source.charCodeAt(end)
+    if (code === 0x20 || isBreak(code)) return source.slice(0, end)
+  }
+  return ''
 }
 
 function commentEnd(html: string, at: number): number {
@@ -100,11 +113,14 @@ function commentEnd(html: string, at: number): number {
 
 const SHORT_COMMENTS = ['<!-->', '<!--->']
 const COMMENT_END = /--!?>/g
+// Fewer than those of `\s`.
+const BLANKS = ' \\t\\n\\f\\r'
 // A name, and a value in quotes of either kind or without.
-const ATTRIBUTE =
-  /([^\s/>][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)(?:"|$)|'([^']*)(?:'|$)|([^\s"'>][^\s>]*))?)?/
+const NAME = `[^${BLANKS}/>][^${BLANKS}/>=]*`
+const VALUE = `"([^"]*)(?:"|$)|'([^']*)(?:'|$)|([^${BLANKS}"'>][^${BLANKS}>]*)`
+const ATTRIBUTE = `(${NAME})(?:[${BLANKS}]*=[${BLANKS}]*(?:${VALUE})?)?`
 const ATTRIBUTES = new RegExp(ATTRIBUTE, 'g')
-const TAG_PART = new RegExp(`[\\s/]+|${ATTRIBUTE.source}`, 'y')
+const TAG_PART = new RegExp(`[${BLANKS}/]+|${ATTRIBUTE}`, 'y')
 const MAX_TAG = 16_384
 /** Their content is not visible. */
 const SKIPPED_ELEMENTS = new Set('iframe noembed noframes script style template title'.split(' '))
@@ -125,7 +141,7 @@ function tagEnd(html: string, from: number): number {
 }
 
 function indexOfClosing(html: string, name: string, from: number): number {
-  const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi')
+  const closing = new RegExp(`</${name}(?=[${BLANKS}/>])`, 'gi')
   closing.lastIndex = from
   return closing.exec(html)?.index ?? html.length
 }

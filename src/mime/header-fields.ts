@@ -158,9 +158,9 @@ export type DeclaredCharset = () => string
 
 const UNDECLARED: DeclaredCharset = () => ''
 
-/** The value on one line, decoded. */
+/** The value on one line, decoded. Signatures allow any number of blanks (RFC 6376 3.4.2): they must not change what is read. */
 export function unfold(value: string, declared = UNDECLARED): string {
-  return decodeField(value.replace(LINE_BREAK, ' '), declared).trim()
+  return decodeField(value.replace(LINE_BREAK, ' ').replace(/[ \t]+/g, ' '), declared).trim()
 }
 
 /** As UTF-8 if most of it is, else in the charset of the text, else as Windows-1252. */

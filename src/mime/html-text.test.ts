@@ -175,6 +175,9 @@ describe('text of HTML', () => {
     ['instructions', '<?xml a?>b', 'b'],
     ['content that browsers hide', 'a<template>b</template><iframe>c</iframe>d', 'ad'],
     ['comments that end early only in part', '1<!--!> - -->2<!---!> - -->3', '123'],
+    ['tags that are too long', `<a\tx="${'y'.repeat(17_000)}">a</a><p\thref="x:1">b</p>`, 'a\n\nb'],
+    ['a tag without end', 'a<a href="x:1', 'a'],
+    ['blanks that are none in tags', `<a x=1\u00a0href=x:1>a</a><a b=\u00a0">c">d</a>`, 'ac">d'],
     ['a target that is too long', `<a href=${'😀'.repeat(9_000)}>a</a>`, 'a'],
   ] as const) {
     test(`has ${name}`, () => {

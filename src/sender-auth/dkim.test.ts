@@ -155,6 +155,37 @@ test('a line that is no field does not matter between other fields', async () =>
   expect(await dkimOf(`X: y\r\nz\r\n${mail}`)).toBe('pass')
 })
 
+for (const [field, value, change] of [
+  [
+    'From',
+    '"Ann" < ann@sender.test >',
+    (text) => text.replaceAll(' ', `${BLANKS}${BLANKS.slice(200)}`),
+  ],
+  [
+    'From',
+    'Ann <"ann lee"@sender.test>',
+    (text) => text.replace('ann lee', `ann${BLANKS}${' '.repeat(190)}lee`),
+  ],
+  ['From', 'x@[ <ceo@sender.test> ] <ann@sender.test>', (text) => text.replace('[', `[${BLANKS}`)],
+  ['From', '\\ ceo@sender.test, ann@sender.test', (text) => text.replace('\\', '\\  ')],
+  [
+    'From',
+    '"Ann of the newsletter" <ann@sender.test>',
+    (text) => text.replace('Ann', `Ann${BLANKS}`),
+  ],
+  ['Subject', 'Please do not pay', (text) => text.replaceAll(' ', `${BLANKS}${' '.repeat(190)}`)],
+] satisfies [string, string, (value: string) => string][]) {
+  test(`${field}: ${value} is shown as it was signed, whatever blanks are added`, async () => {
+    const mail = SAMPLE_MAIL.replace(new RegExp(`^${field}: .*`, 'm'), () => `${field}: ${value}`)
+    const raw = await signed(mail, rsa)
+    const changed = raw.replace(`${field}: ${value}`, () => `${field}: ${change(value)}`)
+    const shown = (text: string) => readHead(scanned(Buffer.from(text)), 'ceo@sender.test')
+    expect(changed).not.toBe(raw)
+    expect(shown(changed)).toEqual(shown(raw))
+    expect(await dkimOf(changed)).toBe('pass')
+  })
+}
+
 const MORE_BLANKS = ' '.repeat(450)
 const WORDS = 'one two three four five six seven eight nine ten'
 for (const [name, mail, change] of [
