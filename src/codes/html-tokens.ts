@@ -120,7 +120,7 @@ const NAME = `[^${BLANKS}/>][^${BLANKS}/>=]*`
 const VALUE = `"([^"]*)(?:"|$)|'([^']*)(?:'|$)|([^${BLANKS}"'>][^${BLANKS}>]*)`
 const ATTRIBUTE = `(${NAME})(?:[${BLANKS}]*=[${BLANKS}]*(?:${VALUE})?)?`
 const ATTRIBUTES = new RegExp(ATTRIBUTE, 'g')
-const TAG_PART = new RegExp(`[${BLANKS}/]+|${ATTRIBUTE}`, 'y')
+const NEXT_ATTRIBUTE = new RegExp(`[${BLANKS}/]*(?:${ATTRIBUTE})?`, 'y')
 const MAX_TAG = 16_384
 /** Their content is not visible. */
 const SKIPPED_ELEMENTS = new Set('iframe noembed noframes script style template title'.split(' '))
@@ -132,10 +132,10 @@ function indexAfter(html: string, text: string, from: number): number {
 
 /** Offset after the tag; a bracket in a quoted value does not end it. */
 function tagEnd(html: string, from: number): number {
-  for (let at = from; at < html.length; at = TAG_PART.lastIndex) {
+  for (let at = from; at < html.length; at = NEXT_ATTRIBUTE.lastIndex) {
     if (html[at] === '>') return at + 1
-    TAG_PART.lastIndex = at
-    TAG_PART.test(html)
+    NEXT_ATTRIBUTE.lastIndex = at
+    NEXT_ATTRIBUTE.test(html)
   }
   return html.length
 }
@@ -146,16 +146,14 @@ function indexOfClosing(html: string, name: string, from: number): number {
   return closing.exec(html)?.index ?? html.length
 }
 
-/** The first of two equal attributes counts. */
-export function readAttributes(tag: string, wanted: readonly string[]): Record<string, string> {
-  if (!tag.includes('=')) return {}
-  const found: Record<string, string> = {}
+/** Its value; the first of two equal attributes counts. */
+export function readAttribute(tag: string, wanted: string): string | undefined {
+  if (!tag.includes('=')) return undefined
   for (const [, name = '', double, single, bare] of tag.matchAll(ATTRIBUTES)) {
-    const key = name.toLowerCase()
-    if (!wanted.includes(key) || found[key] !== undefined) continue
-    found[key] = decodeHTMLAttribute(double ?? single ?? bare ?? '')
+    if (name.length === wanted.length && name.toLowerCase() === wanted)
+      return decodeHTMLAttribute(double ?? single ?? bare ?? '')
   }
-  return found
+  return undefined
 }
 
 /** Decodes character references. */

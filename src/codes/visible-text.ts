@@ -4,7 +4,7 @@ import {
   decodeEntities,
   type HtmlToken,
   htmlTokenizer,
-  readAttributes,
+  readAttribute,
 } from './html-tokens.ts'
 
 /** The visible text, one line per block; cells of a row are separated by a tab. */
@@ -73,8 +73,8 @@ function applyTag(
   if (name === 'a') closeAnchor(page)
   if (name === 'td' || name === 'th') page.text += '\t'
   else if (BLOCK_ELEMENTS.has(name)) page.text += '\n'
-  if (name === 'a' && !isEnd) openAnchor(page, readAttributes(source, ['href'])['href'])
-  if (name === 'img' && page.open) addAlt(page.open, readAttributes(source, ['alt'])['alt'])
+  if (name === 'a' && !isEnd) openAnchor(page, readAttribute(source, 'href'))
+  if (name === 'img' && page.open) addAlt(page.open, readAttribute(source, 'alt'))
 }
 
 function isLarge(name: string, source: string): boolean {

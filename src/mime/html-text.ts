@@ -3,7 +3,7 @@ import {
   decodeEntities,
   type HtmlToken,
   htmlTokenizer,
-  readAttributes,
+  readAttribute,
 } from '../codes/html-tokens.ts'
 import {
   BLOCKQUOTE,
@@ -179,7 +179,7 @@ function startElement(state: State, { source }: Tag, layout: Layout): void {
   open.push({
     ...{ kind, breaks, isNested, endable: ((outer?.endable ?? 0) & ~hides) | kind },
     isPreformatted: kind === PRE || (outer?.isPreformatted ?? false),
-    nextNumber: kind === OL ? firstNumber(readAttributes(source, ['start'])['start']) : undefined,
+    nextNumber: kind === OL ? firstNumber(readAttribute(source, 'start')) : undefined,
     unindent: marker === '' ? undefined : lines.indent(marker, following),
   })
 }
@@ -231,8 +231,10 @@ function startLink(state: State, { isEnd, source }: Tag): void {
 
 /** Empty for a fragment of the mail itself. */
 function targetOf(source: string): string {
-  const { href } = readAttributes(source, ['href'])
-  const target = href?.replace(/[\t\r\n\f]+/g, '').trim() ?? ''
+  const target =
+    readAttribute(source, 'href')
+      ?.replace(/[\t\r\n\f]+/g, '')
+      .trim() ?? ''
   return target.startsWith('#') ? '' : target.replace(/^mailto:\s*/i, '')
 }
 
