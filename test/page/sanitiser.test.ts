@@ -183,3 +183,78 @@ describe('an image', () => {
     },
   })
 })
+
+describe('mail that is nested deeply', () => {
+  const BYTES = 60_000
+  // As a factor of the time that paragraphs take.
+  const MAX_COST = 20
+  const ROUNDS = 3
+
+  async function msOf(html: string): Promise<number> {
+    return (await sanitiser.sanitise(html)).ms
+  }
+
+  /** The least of several rounds that alternate. */
+  async function costOf(html: string): Promise<number> {
+    const paragraphs = '<p>x</p>'.repeat(html.length / 8)
+    let [least, usual] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let round = 0; round < ROUNDS; round += 1) {
+      least = Math.min(least, await msOf(html))
+      usual = Math.min(usual, await msOf(paragraphs))
+    }
+    return least / usual
+  }
+
+  for (const [piece, length = BYTES] of [
+    ['<f>'],
+    ['<object>'],
+    ['<a><div>'],
+    ['<b><i><div></b>'],
+    ['<template></template>'],
+    ['<template><f>'],
+    ['<f title="</f>"><!--</f>-->'],
+    // Takes cubic time in browsers.
+    ['<p><b a=#>', 4_000],
+    ['<h1><b a=#></h1>', 4_000],
+  ] as const) {
+    test(`takes about as long as other mail of its size: ${piece}`, async () => {
+      const count = Math.ceil(length / piece.length)
+      const html = Array.from({ length: count }, (_, at) => piece.replace('#', `${at}`)).join('')
+      expect(await costOf(html)).toBeLessThan(MAX_COST)
+    }, 60_000)
+  }
+
+  const nested = (depth: number, inner: string) =>
+    `${'<div>'.repeat(depth)}${inner}${'</div>'.repeat(depth)}`
+
+  test('is unchanged up to 150 levels', async () => {
+    const html = nested(150, '<p>x</p>')
+    expect((await sanitiser.sanitise(html)).body).toBe(html)
+  })
+
+  test('cannot hide members of its document and forms', async () => {
+    const names = ['parentNode', 'localName', 'write', 'close', 'documentElement']
+    const inputs = names.map((name) => `<form><input name=${name}></form><img name=${name}>`)
+    const { body } = await sanitiser.sanitise(nested(1_000, `${inputs.join('')}x`))
+    expect(body.replace(/<[^>]*>/g, '')).toBe('x')
+  })
+
+  test('keeps its text and links', async () => {
+    const link = '<a href="https://a.test">x</a>&amp;'
+    const { body } = await sanitiser.sanitise(nested(1_000, link.repeat(200)))
+    const linked = `<a ${leaveLink('https://a.test')}>x</a>&amp;`
+    expect(body.replace(/<\/?div>/g, '')).toBe(linked.repeat(200))
+  })
+
+  for (const [name, start, end] of [
+    ['comments', '<!--', '-->'],
+    ['style sheets', '<style>', '</style>'],
+    ['attributes', '<p title="', '"></p>'],
+  ] as const) {
+    test(`shows nothing of its ${name}`, async () => {
+      const html = nested(1_000, `${start}${'<i>secret</i>'.repeat(200)}${end}`)
+      const { body } = await sanitiser.sanitise(html)
+      expect(body.replace(/<[^>]*>/g, '')).toBe('')
+    })
+  }
+})

@@ -2,6 +2,7 @@ import createPurifier, { type UponSanitizeAttributeHookEvent } from 'dompurify'
 import { leavePath, parseUrl } from '../site/link-target.ts'
 import { contentId } from './pictures.ts'
 import { createStyleSanitiser, sanitiseStyleSheet } from './sanitise-css.ts'
+import { splitNested } from './split-nested.ts'
 
 interface SanitiseOptions {
   /** Keep images of other servers. */
@@ -28,6 +29,8 @@ export function sanitise(html: string, options: SanitiseOptions) {
   let hasColours = false
 
   purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
+    // Removed with its content; but first each would be searched by an iterator, which slows down all later changes.
+    if (node instanceof HTMLTemplateElement) node.content.replaceChildren()
     if (tagName !== 'style') return
     const css = node.textContent ?? ''
     cssBudget -= css.length
@@ -48,7 +51,7 @@ export function sanitise(html: string, options: SanitiseOptions) {
     node.setAttribute('rel', 'noopener noreferrer')
   })
 
-  const clean = purifier.sanitize(`<!doctype html>${html}`, {
+  const clean = purifier.sanitize(`<!doctype html>${splitNested(html)}`, {
     WHOLE_DOCUMENT: true,
     ALLOWED_TAGS,
     ALLOWED_ATTR,
