@@ -97,32 +97,36 @@ function timeOf(property: Property | undefined): CalendarTime | undefined {
   if (match[4] === undefined) return { kind: 'day', at: new Date(utc) }
   if (match[7]) return { kind: 'instant', at: new Date(utc) }
   const zone = parameterOf(property, 'TZID')
-  const offset = zone ? offsetOf(zone, utc) : undefined
-  if (offset === undefined) return { kind: 'local', at: new Date(utc), zone: zone || undefined }
+  const clock = zone ? clockIn(zone) : undefined
+  if (!clock) return { kind: 'local', at: new Date(utc), zone: zone || undefined }
   // At a change of the clock, the offset may be that of the other side.
-  return { kind: 'instant', at: new Date(utc - (offsetOf(zone, utc - offset) ?? offset)) }
+  return { kind: 'instant', at: new Date(utc - offsetAt(clock, utc - offsetAt(clock, utc))) }
 }
 
-/** Of a time zone at this instant; undefined if the browser does not know it, as the names of Windows. */
-function offsetOf(timeZone: string, at: number): number | undefined {
+/** Undefined if the browser does not know the time zone, as the names of Windows. */
+function clockIn(timeZone: string): Intl.DateTimeFormat | undefined {
   try {
-    const parts = new Intl.DateTimeFormat('en-US', {
+    return new Intl.DateTimeFormat('en-US', {
       ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
       ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
-    }).formatToParts(at)
-    const part = (type: string) => Number(parts.find((one) => one.type === type)?.value)
-    const local = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    )
-    return local - Math.floor(at / 1000) * 1000
+    })
   } catch {
     return undefined
   }
+}
+
+function offsetAt(clock: Intl.DateTimeFormat, at: number): number {
+  const parts = clock.formatToParts(at)
+  const part = (type: string) => Number(parts.find((one) => one.type === type)?.value)
+  const local = Date.UTC(
+    part('year'),
+    part('month') - 1,
+    part('day'),
+    part('hour'),
+    part('minute'),
+    part('second'),
+  )
+  return local - Math.floor(at / 1000) * 1000
 }
 
 const DAY_MS = 86_400_000
