@@ -17,7 +17,8 @@ const LOCAL = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/
 // In documents, which need not know IDNA: any character outside ASCII passes.
 const ANY_LABEL = '[^\\x00-/:-@\\[-^`{-\\x7f]+(?:-+[^\\x00-/:-@\\[-^`{-\\x7f]+)*'
 export const ADDRESS_SYNTAX = `${LOCAL.source.slice(1, -1)}@${ANY_LABEL}(?:\\.${ANY_LABEL})*`
-const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
+const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`)
 // Keeps out of domainToASCII what it would decode or strip.
 const HOST_TEXT = /^[A-Za-z0-9._\u0080-\u{10ffff}-]+$/u
 
@@ -36,7 +37,7 @@ export function parseHost(text: string): Host | undefined {
   if (ascii.length === 0 || ascii.length > 253) return undefined
   // domainToASCII reads 1.2.3 and 0x7f.1 as IPv4 addresses.
   if (/(?:^|\.)\d+$/.test(ascii)) return undefined
-  return ascii.split('.').every((label) => LABEL.test(label)) ? (ascii as Host) : undefined
+  return HOST.test(ascii) ? (ascii as Host) : undefined
 }
 
 /** A name that can be a mail domain: with at least two labels. */

@@ -146,7 +146,7 @@ export function* readMailboxes(line: string, isCut = false): Generator<Mailbox> 
 /** The address without route and stray blanks; '' if the text is not exactly one address. */
 export function readAddress(text: string): string {
   if (text.length > MAX_ADDRESS * 2) return ''
-  const spec = text.replace(ROUTE, '').replace(BLANKS_INSIDE, '$1').trim()
+  const spec = text.replace(ROUTE, '').replace(BLANKS_INSIDE, '$1$2').trim()
   if (spec.length > MAX_ADDRESS || spec.includes('=?')) return ''
   return PLAIN.test(spec) || ADDRESS.test(spec) ? spec : ''
 }
@@ -154,7 +154,7 @@ export function readAddress(text: string): string {
 // RFC 5321 appendix C: `@one,@two:` before the address is ignored.
 const ROUTE = /^\s*@[^:"]*:/
 // Tried only at the start of a run of blanks: at each of them, it would be quadratic.
-const BLANKS_INSIDE = /(?:(?<![ \t])[ \t]+)?([.@])[ \t]*/g
+const BLANKS_INSIDE = /(?<![ \t])[ \t]+([.@])[ \t]*|([.@])[ \t]+/g
 const PLAIN = /^[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+$/
 const ADDRESS =
   /^(?:"(?:[^"\\\p{C}]|\\[ -~])*"|[^\s"(),:;<>@[\\\]\p{C}\p{Z}]+)@(?:[\p{L}\p{N}\p{M}._-]+|\[[\w.:-]+\])$/u

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { isSuperlinear } from '../../test/kit/mail/growth.ts'
+import { isSlowerThan, isSuperlinear } from '../../test/kit/mail/growth.ts'
 import { scanned } from '../../test/kit/mail/scan.ts'
+import { parseAddress } from '../base/address.ts'
 import { cleanLine } from '../base/text.ts'
 import { findCodes } from '../codes/codes.ts'
 import { fold } from '../codes/fold.ts'
@@ -123,4 +124,14 @@ describe('time to parse', { timeout: TIMEOUT_MS }, () => {
       expect(pieces.filter((piece) => isSuperlinear(read, piece, LONGEST))).toEqual([])
     })
   }
+})
+
+test('an address is read as fast if its domain has a hundred labels', async () => {
+  const read = (address: string) => () => {
+    for (let time = 0; time < 20_000; time += 1) [parseAddress(address), readAddress(address)]
+  }
+  const few = 'a@x'.padEnd(253, `.${'x'.repeat(49)}`)
+  const many = 'a@x'.padEnd(253, '.x')
+  expect([parseAddress(few), parseAddress(many)]).toEqual([few, many])
+  expect(await isSlowerThan(2, read(few), read(many))).toBe(false)
 })
