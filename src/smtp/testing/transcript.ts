@@ -8,8 +8,8 @@ export const LIMITS: SmtpLimits = { ...DEFAULT_LIMITS, hostname: 'mx.box.test', 
 
 interface Transcript {
   replies: string
-  /** The first three digits of each reply's last line. */
-  codes: number[]
+  /** The first three digits of each reply's last line; only read where they are asked for. */
+  readonly codes: number[]
   mails: { raw: Uint8Array; recipients: Address[]; mailFrom: string; protocol: string }[]
   recipientPaths: string[]
   closed: CloseReason | undefined
@@ -20,7 +20,9 @@ export function transcript(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits>
   const session = smtpSession({ ...LIMITS, ...limits }, '192.0.2.1')
   const log: Transcript = {
     replies: '',
-    codes: [],
+    get codes() {
+      return codesOf(this.replies)
+    },
     mails: [],
     recipientPaths: [],
     closed: undefined,
@@ -37,7 +39,6 @@ export function transcript(chunks: Iterable<Buffer>, limits: Partial<SmtpLimits>
       break
     }
   }
-  log.codes = codesOf(log.replies)
   return log
 }
 
