@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../app/service-process.ts'
 import { tempFolder } from '../store/stores.ts'
@@ -22,14 +22,14 @@ export function lastRelease(): { version: string; commit: string } | undefined {
 
 const built = new Map<string, string>()
 
-/** The root folder of a build of this commit, with the packages of this clone. It is removed when the process ends. */
+/** The root folder of a build of this commit, with its packages. It is removed when the process ends. */
 export function buildCommit(commit: string): string {
   const before = built.get(commit)
   if (before !== undefined) return before
   const { path: root, remove } = tempFolder()
   process.once('exit', remove)
   execFileSync('tar', ['-x', '-C', root], { input: git('archive', commit) })
-  symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  execFileSync('npm', ['ci'], { cwd: root, stdio: 'pipe' })
   execFileSync(process.execPath, ['build/all.ts'], { cwd: root, stdio: 'pipe' })
   built.set(commit, root)
   return root
