@@ -33,6 +33,15 @@ describe('the codes and links of a mail', () => {
     ])
   })
 
+  test('are apart from the label of a button', () => {
+    const { codes } = parse(
+      'Content-Type: text/html',
+      '',
+      '<p>Your code: 482913<button>Copy</button></p>',
+    )
+    expect(codes.map(({ value }) => value)).toEqual(['482913'])
+  })
+
   test('are not searched for in attachments', () => {
     const { codes, links } = parse(
       'Content-Type: text/plain',

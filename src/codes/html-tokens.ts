@@ -28,12 +28,13 @@ export function htmlTokenizer(html: string) {
   function readTag(nameStart: number, isEnd: boolean): HtmlToken {
     const start = nameEnd(html, nameStart)
     const name = html.slice(nameStart, start).toLowerCase()
-    at = tagEnd(html, start)
+    const end = tagEnd(html, start)
+    at = end ?? html.length
     if (!isEnd && SKIPPED_ELEMENTS.has(name)) {
       at = indexAfter(html, '>', indexOfClosing(html, name, at))
       return SKIPPED
     }
-    if (html[at - 1] !== '>') return SKIPPED
+    if (end === undefined) return SKIPPED
     const source = at - start > MAX_TAG ? beginning(html, start) : html.slice(start, at)
     return { kind: 'tag', name, isEnd, source }
   }
@@ -58,17 +59,15 @@ export function htmlTokenizer(html: string) {
 }
 
 const SLASH = 0x2f
-const EXCLAMATION = 0x21
-const QUESTION = 0x3f
+const MARKUP = /<[A-Za-z!?/]/g
 
 /** Offset of the next tag, comment or declaration. Any other `<` is text: a mail may consist of millions. */
 function markupFrom(html: string, from: number): number {
-  let at = html[from] === '<' ? from : html.indexOf('<', from)
-  for (; at >= 0; at = html.indexOf('<', at + 1)) {
-    const next = html.charCodeAt(at + 1)
-    if (isLetter(next) || next === SLASH || next === EXCLAMATION || next === QUESTION) return at
-  }
-  return html.length
+  const at = html[from] === '<' ? from : html.indexOf('<', from)
+  if (at < 0) return html.length
+  if (isLetter(html.charCodeAt(at + 1)) || html.charCodeAt(at + 1) === SLASH) return at
+  MARKUP.lastIndex = at
+  return MARKUP.test(html) ? MARKUP.lastIndex - 2 : html.length
 }
 
 function isLetter(code: number): boolean {
@@ -96,12 +95,12 @@ function isBreak(code: number): boolean {
 
 /** The attributes in the beginning of a very long tag, without the one that is cut. */
 function beginning(html: string, start: number): string {
-  const source = html.slice(start, start + MAX_TAG)
-  for (let end = source.length - 1; end >= 0; end -= 1) {
-    const code = source.charCodeAt(end)
-    if (code === 0x20 || isBreak(code)) return source.slice(0, end)
+  let end = start
+  NEXT_ATTRIBUTE.lastIndex = start
+  while (NEXT_ATTRIBUTE.test(html) && NEXT_ATTRIBUTE.lastIndex < start + MAX_TAG) {
+    end = NEXT_ATTRIBUTE.lastIndex
   }
-  return ''
+  return html.slice(start, end)
 }
 
 function commentEnd(html: string, at: number): number {
@@ -113,7 +112,7 @@ function commentEnd(html: string, at: number): number {
 
 const SHORT_COMMENTS = ['<!-->', '<!--->']
 const COMMENT_END = /--!?>/g
-// Fewer than those of `\s`.
+// Blanks of HTML: `\s` has more.
 const BLANKS = ' \\t\\n\\f\\r'
 // A name, and a value in quotes of either kind or without.
 const NAME = `[^${BLANKS}/>][^${BLANKS}/>=]*`
@@ -122,6 +121,8 @@ const ATTRIBUTE = `(${NAME})(?:[${BLANKS}]*=[${BLANKS}]*(?:${VALUE})?)?`
 const ATTRIBUTES = new RegExp(ATTRIBUTE, 'g')
 const NEXT_ATTRIBUTE = new RegExp(`[${BLANKS}/]*(?:${ATTRIBUTE})?`, 'y')
 const MAX_TAG = 16_384
+/** After them, the next bracket ends the tag: a mail may consist of a million. */
+const MAX_ATTRIBUTES = 2_000
 /** Their content is not visible. */
 const SKIPPED_ELEMENTS = new Set('iframe noembed noframes script style template title'.split(' '))
 
@@ -130,14 +131,17 @@ function indexAfter(html: string, text: string, from: number): number {
   return found < 0 ? html.length : found + text.length
 }
 
-/** Offset after the tag; a bracket in a quoted value does not end it. */
-function tagEnd(html: string, from: number): number {
-  for (let at = from; at < html.length; at = NEXT_ATTRIBUTE.lastIndex) {
+/** Offset after the tag, undefined if it has no end; a bracket in a quoted value does not end it. */
+function tagEnd(html: string, from: number): number | undefined {
+  let at = from
+  for (let count = 0; at < html.length && count < MAX_ATTRIBUTES; count += 1) {
     if (html[at] === '>') return at + 1
     NEXT_ATTRIBUTE.lastIndex = at
     NEXT_ATTRIBUTE.test(html)
+    at = NEXT_ATTRIBUTE.lastIndex
   }
-  return html.length
+  const end = html.indexOf('>', at)
+  return end < 0 ? undefined : end + 1
 }
 
 function indexOfClosing(html: string, name: string, from: number): number {
@@ -166,11 +170,16 @@ export function collapseBlanks(text: string): string {
   return /[\t\r\n\f]| {2}/.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
 }
 
-/** Elements that start a line, except cells of tables. */
+/** Elements that break the line, which cells of tables do not. */
 export const BLOCK_ELEMENTS: ReadonlySet<string> = new Set(
   (
     'address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption figure footer ' +
     'form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section summary ' +
     'table tbody tfoot thead tr ul'
   ).split(' '),
+)
+
+/** Elements that are boxes within a line: their text does not join that around them. */
+export const INLINE_BOXES: ReadonlySet<string> = new Set(
+  'button input meter object progress select td textarea th'.split(' '),
 )

@@ -4,6 +4,7 @@ import {
   decodeEntities,
   type HtmlToken,
   htmlTokenizer,
+  INLINE_BOXES,
   readAttribute,
 } from './html-tokens.ts'
 
@@ -71,7 +72,7 @@ function applyTag(
   if (name === 'pre') page.preDepth = Math.max(0, page.preDepth + (isEnd ? -1 : 1))
   if (!isEnd && isLarge(name, source)) page.isLarge = true
   if (name === 'a') closeAnchor(page)
-  if (name === 'td' || name === 'th') page.text += '\t'
+  if (INLINE_BOXES.has(name)) page.text += '\t'
   else if (BLOCK_ELEMENTS.has(name)) page.text += '\n'
   if (name === 'a' && !isEnd) openAnchor(page, readAttribute(source, 'href'))
   if (name === 'img' && page.open) addAlt(page.open, readAttribute(source, 'alt'))
@@ -81,8 +82,9 @@ function isLarge(name: string, source: string): boolean {
   return HEADINGS.has(name) || (source.includes(':') && LARGE_STYLE.test(source))
 }
 
-function addAlt(anchor: Anchor, alt: string | undefined): void {
-  if (alt) anchor.alt = `${anchor.alt} ${alt}`.trim()
+function addAlt(anchor: Anchor, alt = ''): void {
+  const words = alt.trim()
+  if (words !== '') anchor.alt += anchor.alt === '' ? words : ` ${words}`
 }
 
 function openAnchor(page: TextBuilder, href: string | undefined): void {

@@ -118,6 +118,11 @@ describe('time to parse', { timeout: TIMEOUT_MS }, () => {
     })
   }
 
+  test('the alternative texts of a link are read in linear time', () => {
+    const read = (images: string) => visibleTextOfHtml(`<a href=x>${images}`)
+    expect(isSuperlinear(read, '<img alt=y>', 400_000)).toBe(false)
+  })
+
   for (const [name, read] of FINDERS) {
     test(`${name} is linear`, () => {
       const pieces = [...REPEATED, ...CODE_AND_LINK_TEXT]

@@ -1,9 +1,9 @@
-import { BLOCK_ELEMENTS } from '../codes/html-tokens.ts'
+import { BLOCK_ELEMENTS, INLINE_BOXES } from '../codes/html-tokens.ts'
 
 export interface Layout {
   /** Line breaks before and after it. */
   breaks: number
-  /** A bit; none if its end does not matter, or may be missing. */
+  /** One bit, or 0 for elements whose end tag is optional or changes nothing. */
   kind: number
   /** Open elements that its start tag ends. */
   ends: number
@@ -28,7 +28,7 @@ const SET_APART = new Set('blockquote dir h1 h2 h3 h4 h5 h6 hr menu ol p pre tab
 
 /** Other elements do not change the text. */
 export const LAYOUTS: ReadonlyMap<string, Layout> = new Map(
-  [...BLOCK_ELEMENTS, 'td', 'th'].map((name) => [name, layoutOf(name)]),
+  [...BLOCK_ELEMENTS, ...INLINE_BOXES].map((name) => [name, layoutOf(name)]),
 )
 
 function kindsOf(names: string): number {
@@ -39,7 +39,7 @@ function layoutOf(name: string): Layout {
   const kind = KINDS.includes(name) ? kindsOf(name) : 0
   const breaks = SET_APART.has(name) ? 2 : 1
   return {
-    breaks: hasAny(CELLS, kind) ? 0 : breaks,
+    breaks: INLINE_BOXES.has(name) ? 0 : breaks,
     kind,
     ends: ENDS[name] ?? 0,
     hides: hiddenIn(kind),

@@ -24,6 +24,7 @@ describe('text of HTML', () => {
     ['at most two blank lines', 'a<br><br><br><br><br>b', 'a\n\n\nb'],
     ['preformatted text', '<pre>\na  b\n\n  c</pre>d  e', 'a  b\n\n  c\n\nd e'],
     ['a rule', 'a<hr>b', `a\n\n${'-'.repeat(40)}\n\nb`],
+    ['a rule with an end tag', 'a<hr></hr>b', `a\n\n${'-'.repeat(40)}\n\nb`],
     ['rows', '<table><tr><th>a<th>b<tr><td>c</td><td>d</table>e', 'a b\nc d\n\ne'],
     ['references of all names', '&bigodot;&NotEqualTilde;&hearts;', '\u2a00\u2242\u0338\u2665'],
     ['a hundred levels', `${'<blockquote>'.repeat(100)}a`, `${'> '.repeat(100)}a`],
@@ -43,8 +44,9 @@ describe('text of HTML', () => {
     [
       'inline elements, also unknown ones',
       'at <time>10</time><st1:City>Paris</st1:City>, <o:p></o:p>a<x-code>1</x-code><button>2</button>',
-      'at 10Paris, a12',
+      'at 10Paris, a1 2',
     ],
+    ['buttons and fields', 'a<button>b</button>c<input>d<p><select>e</select>', 'a b c d\n\ne'],
     [
       'elements whose names start like others',
       '<script-x>a</script-x> <title-case>b</title-case> <a-b href=x:1>c</a-b><p-x>d<script>x</scripts>y</script>e',
@@ -141,6 +143,8 @@ describe('text of HTML', () => {
     ['a link that ends in a block', '<a href=x:1><div>a</div>b</a>c', 'a\nb [x:1] c'],
     ['a link that starts with a rule', '<a href=x:1><hr>a</a>', `${'-'.repeat(40)}\n\na [x:1]`],
     ['a target before a number', '<a href=x:1>a</a>1', 'a [x:1] 1'],
+    ['a target before a slash', '<a href=x:1>a</a>/b', 'a [x:1] /b'],
+    ['a target before a bracket', '<a href=x:1>a</a>(b)', 'a [x:1] (b)'],
     ['a target before a full stop', '<a href=x:1>a</a>.<b>b</b>', 'a [x:1].b'],
     ['a link whose text is its target in parts', '<a href=" x:1 ">x:<b>1</b></a>', 'x:1'],
     [
@@ -174,11 +178,22 @@ describe('text of HTML', () => {
     ['end tags with blanks', '<style>a</style\n>b<script>x</script/>c</title>d', 'bcd'],
     ['instructions', '<?xml a?>b', 'b'],
     ['content that browsers hide', 'a<template>b</template><iframe>c</iframe>d', 'ad'],
-    ['comments that end early only in part', '1<!--!> - -->2<!---!> - -->3', '123'],
+    ['comments that only seem to end early', '1<!--!> - -->2<!---!> - -->3', '123'],
     ['tags that are too long', `<a\tx="${'y'.repeat(17_000)}">a</a><p\thref="x:1">b</p>`, 'a\n\nb'],
+    [
+      'a tag with very many attributes',
+      `<a href=x:1 ${'y '.repeat(3_000)}">a</a>b<p ${'y="" '.repeat(3_000)}>c`,
+      'a [x:1] b\n\nc',
+    ],
     ['a tag without end', 'a<a href="x:1', 'a'],
-    ['blanks that are none in tags', `<a x=1\u00a0href=x:1>a</a><a b=\u00a0">c">d</a>`, 'ac">d'],
+    ['a tag that a bracket in its value would end', 'a<a href="x:1>b</a> <p>c</p>', 'a'],
+    [
+      'no-break spaces in tags, which do not separate attributes',
+      `<a x=1\u00a0href=x:1>a</a><a b=\u00a0">c">d</a>`,
+      'ac">d',
+    ],
     ['a target that is too long', `<a href=${'😀'.repeat(9_000)}>a</a>`, 'a'],
+    ['a target with blanks that is too long', `<a href="${'x y '.repeat(5_000)}">a</a>`, 'a'],
   ] as const) {
     test(`has ${name}`, () => {
       expect(textOf(html)).toBe(text)

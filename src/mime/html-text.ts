@@ -5,17 +5,7 @@ import {
   htmlTokenizer,
   readAttribute,
 } from '../codes/html-tokens.ts'
-import {
-  BLOCKQUOTE,
-  CELLS,
-  hasAny,
-  LAYOUTS,
-  type Layout,
-  LI,
-  LISTS,
-  OL,
-  PRE,
-} from './html-layouts.ts'
+import { BLOCKQUOTE, hasAny, LAYOUTS, type Layout, LI, LISTS, OL, PRE } from './html-layouts.ts'
 import { lineWriter } from './line-writer.ts'
 
 // For all parts of a mail together: there may be a thousand.
@@ -135,8 +125,8 @@ function addPreformatted(state: State, text: string): void {
 
 function write(state: State, text: string): void {
   const { lines, link } = state
-  // It would become a part of the target.
-  if (state.followsTarget && /^[\p{L}\p{N}]/u.test(text)) lines.space()
+  // Programs that find links in text would take it for a part of the target.
+  if (state.followsTarget && /^[\p{L}\p{N}\p{S}/(_&]/u.test(text)) lines.space()
   state.followsTarget = false
   if (link) link.text += text
   lines.write(text)
@@ -149,7 +139,7 @@ function applyTag(state: State, tag: Tag): void {
   state.isPreStart = name === 'pre' && !isEnd
   if (name === 'br') state.lines.breakLine()
   else if (name === 'a') startLink(state, tag)
-  else if (name === 'hr') addRule(state)
+  else if (name === 'hr' && !isEnd) addRule(state)
   else {
     const layout = LAYOUTS.get(name)
     if (!layout) return
@@ -173,7 +163,7 @@ function startElement(state: State, { source }: Tag, layout: Layout): void {
   const isNested = outer !== undefined && (outer.isNested || hasAny(LISTS, outer.kind))
   const breaks = isNested && hasAny(LISTS, kind) ? 1 : layout.breaks
   lines.setApart(breaks)
-  if (hasAny(CELLS, kind)) lines.space()
+  if (breaks === 0) lines.space()
   if (kind === 0) return
   const [marker, following] = prefixesOf(kind, outer)
   open.push({
@@ -206,8 +196,9 @@ function firstNumber(start = ''): number {
 }
 
 function endElement(state: State, { kind, breaks }: Layout): void {
-  if (kind === 0) state.lines.setApart(breaks)
-  else endLast(state, kind)
+  if (kind !== 0) endLast(state, kind)
+  else if (breaks > 0) state.lines.setApart(breaks)
+  else state.lines.space()
 }
 
 /** Ends the last open element of these kinds, if there is one, and what is open in it. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isSlowerThan } from '../../test/kit/mail/growth.ts'
 import { type HtmlWords, htmlWords } from './html-words.ts'
 
 function read(html: string, maxLength = 100_000): HtmlWords & { steps: number } {
@@ -28,9 +29,20 @@ test('of a long text, only the beginning is decoded', () => {
   expect(steps).toBeLessThan(10)
 })
 
-test('blocks and cells are words of their own, other elements are not', () => {
-  const { words } = read('a<p>b<br>c<td>d</td>e<x-f>f</x-f><o:p></o:p>g<time>h</time>')
-  expect(words).toBe('a b c d efgh')
+test('blocks, cells and buttons are words of their own, other elements are not', () => {
+  const { words } = read(
+    'a<p>b<br>c<td>d</td>e<x-f>f</x-f><o:p></o:p>g<time>h</time><button>i</button>j',
+  )
+  expect(words).toBe('a b c d efgh i j')
+})
+
+test('a tag of a million attributes takes little time, because it is one step', async () => {
+  const attributes = (count: number) => `<p ${'a '.repeat(count)}>`
+  const reads = (html: string) => () => {
+    for (let time = 0; time < 20; time += 1) read(html)
+  }
+  const [many, million] = [attributes(1_000).repeat(100), attributes(1_000_000)]
+  expect(await isSlowerThan(2, reads(many), reads(million))).toBe(false)
 })
 
 test('of many megabytes of tags, only the beginning is read', () => {

@@ -1,4 +1,9 @@
-import { BLOCK_ELEMENTS, decodeEntities, htmlTokenizer } from '../codes/html-tokens.ts'
+import {
+  BLOCK_ELEMENTS,
+  decodeEntities,
+  htmlTokenizer,
+  INLINE_BOXES,
+} from '../codes/html-tokens.ts'
 
 // Reading this much takes less than 1 ms.
 const STEP_CHARACTERS = 20_000
@@ -41,7 +46,7 @@ export function* htmlWords(html: string, maxLength: number): Generator<void, Htm
 }
 
 function isApart(name: string): boolean {
-  return name === 'td' || name === 'th' || BLOCK_ELEMENTS.has(name)
+  return INLINE_BOXES.has(name) || BLOCK_ELEMENTS.has(name)
 }
 
 /** A mail may be a single text of many megabytes. Character references stay whole. */
