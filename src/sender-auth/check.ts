@@ -88,13 +88,13 @@ async function verify(
   try {
     return await dkimVerify(raw, options)
   } catch (error) {
-    // Of a signature that names no algorithm for the header (`c=/simple`).
+    // Of a signature without a canonicalization of the header (`c=/simple`).
     if (error instanceof Error && 'canonicalization' in error) return undefined
     throw error
   }
 }
 
-/** isAmbiguous: the header is shown otherwise than it was signed. */
+/** isAmbiguous: the header that we show may differ from what was signed. */
 function signatureResult(
   { status, bodyHash, bodyHashExpecting }: DKIMResult,
   isAmbiguous: boolean,
@@ -122,8 +122,9 @@ async function checkDmarc(
     resolver,
   })
   // No author, authors of several domains, or several From fields: it is unclear whom a reader sees. Also, mailauth and our
-  // parser may see different authors in one field; only the one that we show counts.
-  if (!found || domainOf(shown) !== normalizedDomain(found.status.header?.from))
+  // parser may see different authors in one field, or ours none: then the sender of the envelope is shown, which nobody signed.
+  const isAuthor = authors.some((author) => localPartOf(author) === localPartOf(shown))
+  if (!found || !isAuthor || domainOf(shown) !== normalizedDomain(found.status.header?.from))
     return { kind: 'dmarc', result: 'fail' }
   const result = DMARC_RESULTS.find((one) => one === found.status.result) ?? 'permerror'
   return { kind: 'dmarc', result }
@@ -133,6 +134,12 @@ function domainOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1)
   // Empty for an address literal.
   return normalizedDomain(domainToASCII(domain) || domain)
+}
+
+/** mailauth leaves blanks and a route in an address. */
+function localPartOf(address: string): string {
+  const path = address.replace(/\s+/g, '').replace(/^@[^:"]*:/, '')
+  return path.slice(0, Math.max(0, path.lastIndexOf('@'))).toLowerCase()
 }
 
 function normalizedDomain(domain: string | false | undefined): string {

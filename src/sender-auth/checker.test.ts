@@ -99,7 +99,10 @@ describe('hostile mail', () => {
       'with endless groups on broken lines',
       `From\n:${'a:'.repeat(1_000)}\n${':b'.repeat(1_500)}\r\n`,
     ],
-    ['that has a signature without a header algorithm', signature.replace('relaxed/', '/')],
+    [
+      'that has a signature without a canonicalization of the header',
+      signature.replace('relaxed/', '/'),
+    ],
   ] as const) {
     test(`${name} is a permerror, which is not logged`, async () => {
       const { check, lines } = shared

@@ -154,7 +154,7 @@ function isResponseTo<K extends CheckRequest['kind']>(
   return outcome.kind === check.kind
 }
 
-/** Anybody can send mail that cannot be checked: that is not logged. */
+/** Not logged if it cannot be checked: anyone can send such mail. */
 function logOutcome(log: Deps['log'], { kind: check }: CheckRequest, outcome: Outcome): void {
   if (outcome.kind === 'uncheckable') return
   logFailure(log, { check }, failureOf(outcome), 'cannot check the sender of a mail')

@@ -118,6 +118,11 @@ for (const line of [
   'Team: ceo@bank.test, bob@bank.test;',
   '"ceo@evil.test" <ceo@bank.test>',
   'Ann <"c e o"@bank.test>',
+  'Ann <"ceo"@bank.test>',
+  'Ann <"c\\"eo"@bank.test>',
+  'Ann < ceo @ bank.test >',
+  'Ann <josé@bank.test>',
+  "Ann <c.e/o+tag='x'@bank.test>",
 ]) {
   test(`our parser and mailauth see the same author: ${line}`, async () => {
     const raw = from(line)
@@ -139,6 +144,23 @@ for (const [name, change] of [
     expect(shown).toBe('ceo@bank.test')
     expect(await dmarcOf(shown, mailFrom, raw)).not.toBe('pass')
     expect(await dmarcOf('', '', raw)).not.toBe('pass')
+  })
+}
+
+for (const line of [
+  'Ann <ann@bank.test',
+  'Ann <mailto:ann@bank.test>',
+  'Ann <ann(x)@bank.test>',
+  'Ann [ann@bank.test]',
+  'Ann <ann lee@bank.test>',
+  '"ann@bank.test"',
+]) {
+  test(`the signature of an author that we cannot read does not pass for the envelope: ${line}`, async () => {
+    const raw = await signed(from(line), rsa, { signingDomain: 'bank.test' })
+    const mailFrom = 'ceo@bank.test'
+    const { senderEmail: shown } = readHead(scanned(Buffer.from(raw)), mailFrom)
+    expect(shown).toBe('ceo@bank.test')
+    expect(await dmarcOf(shown, mailFrom, raw)).toBe('fail')
   })
 }
 

@@ -2,7 +2,7 @@
 const MAX_HEADER_BYTES = 256 * 1024
 const MAX_LINES = 5_000
 const MAX_FIELDS = 1_000
-const LONG_RUN = /[ \t\r\n]{500}|\.{500}/
+const LONG_RUN = /(?<![ \t\r\n])[ \t\r\n]{500}|(?<!\.)\.{500}/
 // Our parser may show only the beginning of longer ones (From: 4 KB), and mailauth reads nested groups in From up to 50 times.
 const MAX_FROM_BYTES = 2 * 1024
 const MAX_SUBJECT_BYTES = 16 * 1024
