@@ -29,7 +29,7 @@ export function sanitise(html: string, options: SanitiseOptions) {
   let hasColours = false
 
   purifier.addHook('uponSanitizeElement', (node, { tagName }) => {
-    // Removed with its content; but first each would be searched by an iterator, which slows down all later changes.
+    // DOMPurify removes it, but first iterates over its content, and each iterator slows down all later changes.
     if (node instanceof HTMLTemplateElement) node.content.replaceChildren()
     if (tagName !== 'style') return
     const css = node.textContent ?? ''

@@ -1,5 +1,5 @@
 /**
- * Closes all elements wherever they are nested too deeply, or too many are repeated. The time that browsers and DOMPurify take
+ * Closes all open elements wherever they are nested too deeply, or the parser repeats too many. The time that browsers and DOMPurify take
  * grows with the depth, and with the cube of the formatting elements, such as `<b>`, that blocks leave open: 16 KB can crash
  * the page. Other HTML is returned unchanged.
  */
@@ -21,6 +21,7 @@ const MAX_DEPTH = 200
 const MAX_ELEMENTS_PER_TAG = 4
 const FREE_ELEMENTS = 200
 const TAGS_PER_CHUNK = 64
+const PROBES = ['link', 'frame']
 
 /** Each but the first starts with `<`, so that no character reference is split. */
 function* chunksOf(html: string): Generator<string> {
@@ -86,10 +87,11 @@ function openPart() {
     isTooCostly: () => depth > MAX_DEPTH || elements > maxElements,
     /** False within a comment, a style sheet or an attribute: cut in two, its end would become text. */
     isBetweenTags(): boolean {
-      write.call(part, '<link>')
-      const link = addedElements().find(({ localName }) => localName === 'link')
-      link?.remove()
-      return link !== undefined
+      // In a frameset, only a frame becomes an element; elsewhere, no frame does.
+      write.call(part, '<link><frame>')
+      const probe = addedElements().find(({ localName }) => PROBES.includes(localName))
+      probe?.remove()
+      return probe !== undefined
     },
     close(): string {
       observer.disconnect()

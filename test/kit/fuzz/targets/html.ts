@@ -7,7 +7,7 @@ import { htmlSeeds } from '../seeds.ts'
 import { check, type FuzzTarget } from '../target.ts'
 
 const ELEMENTS =
-  'svg math style template noscript select table form title textarea xmp mglyph mtext annotation-xml foreignObject iframe a img p div script'
+  'svg math style template noscript select table form title textarea xmp mglyph mtext annotation-xml foreignObject iframe frameset a img p div script'
 export const HTML_TOKENS: readonly string[] = [
   ...ELEMENTS.split(' ').flatMap((name) => [`<${name}>`, `</${name}>`]),
   ...(
