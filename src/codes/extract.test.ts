@@ -42,6 +42,16 @@ describe('the codes and links of a mail', () => {
     expect(codes.map(({ value }) => value)).toEqual(['482913'])
   })
 
+  test('are found after an embedded image', () => {
+    const image = `data:image/png;base64,${'QUJD'.repeat(100_000)}`
+    const { codes } = parse(
+      'Content-Type: text/html',
+      '',
+      `<img src="${image}"><table background='${image}'><td>Your code: 482913</table>`,
+    )
+    expect(codes.map(({ value }) => value)).toEqual(['482913'])
+  })
+
   test('are not searched for in attachments', () => {
     const { codes, links } = parse(
       'Content-Type: text/plain',

@@ -1,5 +1,6 @@
 import type { Mail, NamedAddress } from '../shared/mail.ts'
 import { findCodes, MAX_TEXT_LENGTH } from './codes.ts'
+import { withoutEmbeddedData } from './html-tokens.ts'
 import { languagesOf } from './languages.ts'
 import { findLinks } from './links.ts'
 import { visibleTextOfHtml, visibleTextOfPlain } from './visible-text.ts'
@@ -17,7 +18,10 @@ interface MailContent {
 export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'links'> {
   const visible = [visibleTextOfPlain(content.plain.slice(0, MAX_TEXT_LENGTH))]
   // First, because links in HTML have a text.
-  if (content.html) visible.unshift(visibleTextOfHtml(content.html.slice(0, MAX_TEXT_LENGTH)))
+  if (content.html) {
+    const html = withoutEmbeddedData(content.html).slice(0, MAX_TEXT_LENGTH)
+    visible.unshift(visibleTextOfHtml(html))
+  }
   const { sender, subject, otpToken, listUnsubscribe } = content
   const texts = visible.map(({ text }) => text)
   const languages = languagesOf([subject, ...texts])
@@ -35,4 +39,4 @@ export function findCodesAndLinks(content: MailContent): Pick<Mail, 'codes' | 'l
   }
 }
 
-// Limits: the first 200,000 characters of the text and of the HTML; attachments are not searched.
+// Limits: the first 200,000 characters of the text, and of the HTML without embedded images; attachments are not searched.

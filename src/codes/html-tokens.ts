@@ -160,6 +160,13 @@ export function readAttribute(tag: string, wanted: string): string | undefined {
   return undefined
 }
 
+const EMBEDDED_DATA = /\bdata:[\w/+.-]+(?:;[\w=-]+)*;base64,[A-Za-z0-9+/=\s]{1000,}/g
+
+/** Without images in `data:` URLs: the text after them would be beyond the limits of length. */
+export function withoutEmbeddedData(html: string): string {
+  return html.replace(EMBEDDED_DATA, '')
+}
+
 /** Decodes character references. */
 export function decodeEntities(text: string): string {
   return text.includes('&') ? decodeHTML(text) : text

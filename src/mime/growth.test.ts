@@ -31,7 +31,8 @@ const REPEATED = [
   ...['<a ', '<!--', '</', '<p>', '<b>', '=\n', '=4', '1 ', '1 Jan ', '\\"', '( ', ')('],
   ...['\x1b', '\x1b$B', '\x1b$B%F\x1b(B', '\x1b(J\\', '\x0e', '~{', '~{VP~}', '~'],
   ...['<p><td>', '<ul><!--</ul>-->', '<blockquote>y', '<a href=x>y ', 'QQ==\n'],
-  ...['@(', '@(a)', '(a)@', '(a)', '.(a)', '((a)', ':(;', ':\\";'],
+  ...['@(', '@(a)', '(a)@', '(a)', '.(a)', '((a)', ':(;', ':\\";', 'data:', ';base64,'],
+  ...['data:a;base64,a'],
 ]
 
 /** Input that matters to the search for codes and links. */

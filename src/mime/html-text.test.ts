@@ -192,6 +192,11 @@ describe('text of HTML', () => {
       `<a x=1\u00a0href=x:1>a</a><a b=\u00a0">c">d</a>`,
       'ac">d',
     ],
+    [
+      'what comes after embedded images',
+      `<img src="data:image/png;base64,${'QUJD\n'.repeat(300_000)}"><p>a</p><a href="data:,x">b</a>`,
+      'a\n\nb [data:,x]',
+    ],
     ['a target that is too long', `<a href=${'😀'.repeat(9_000)}>a</a>`, 'a'],
     ['a target with blanks that is too long', `<a href="${'x y '.repeat(5_000)}">a</a>`, 'a'],
   ] as const) {

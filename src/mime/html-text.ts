@@ -4,6 +4,7 @@ import {
   type HtmlToken,
   htmlTokenizer,
   readAttribute,
+  withoutEmbeddedData,
 } from '../codes/html-tokens.ts'
 import { BLOCKQUOTE, hasAny, LAYOUTS, type Layout, LI, LISTS, OL, PRE } from './html-layouts.ts'
 import { lineWriter } from './line-writer.ts'
@@ -27,7 +28,8 @@ export function htmlConverter() {
   let outputLength = 0
   let isTruncated = false
   return {
-    convert(html: string): string {
+    convert(source: string): string {
+      const html = withoutEmbeddedData(source)
       const allowed = cutAt(html, MAX_LENGTH - inputLength)
       inputLength += allowed.length
       const maxOutput = Math.min(MAX_OUTPUT, MAX_GROWTH * inputLength + FREE_OUTPUT)
