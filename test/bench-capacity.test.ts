@@ -6,6 +6,8 @@ import {
   combine,
   costOf,
   costOnNodes,
+  costsWithSharing,
+  cpuOf,
   fullRate,
   idleOf,
   type Model,
@@ -76,6 +78,20 @@ describe('the model of costs', () => {
     expect(fullRate(unit, idle, 2)).toBeCloseTo(1.5 / 0.008)
   })
 
+  test.each([
+    [1, 0.003],
+    [5, 0.0022],
+    [20, 0.00205],
+    // It still is one of them.
+    [0.2, 0.003],
+  ])('%d of 20 operations share what is done once for all of them', (sharing, expected) => {
+    const of = (nodeCpu: number) => ({ mail: { ...mail, nodeCpu } })
+    const measured = { light: of(0.002 + 0.001), full: of(0.002 + 0.001 / 20) }
+    const { mail: cost } = costsWithSharing(measured, () => sharing, 20)
+    expect(cost?.nodeCpu).toBeCloseTo(expected, 8)
+    expect(cost?.storedBytes).toBeCloseTo(mail.storedBytes)
+  })
+
   test('the median of rounds is that of each figure', () => {
     const models = [1, 9, 2].map((nodeCpu) => modelOf({ mail: { ...mail, nodeCpu } }, nodeCpu))
     const { costs, wake } = medianModel(models)
@@ -94,8 +110,15 @@ describe('what is compared with a measurement', () => {
   const ofMix = Object.fromEntries(Object.keys(CHECK_MIX).map((name) => [name, poll]))
   const model = modelOf({ ...ofMix, 'mail of 4 KB': mail }, 1e-4)
   const measured = [8, 10, 90].map((perSecond) => ({ perSecond, cost: nothing }))
-  const rounds = measured.map((round) => ({ light: round, full: round }))
-  const [light, full] = compare(model, { nodes: 3, streams: 20, rounds })
+  // What the model says of 20 mails and 80 polls, with all that is idle and the wakes of two further nodes.
+  const idleCpu = 0.1 + 3 * 0.02 + 20 * 0.001
+  const referenceCpu = 0.2 * (0.003 + 2 * 2e-4) + 0.8 * 0.0005 + idleCpu / 10
+  const compareWith = (times: number) => {
+    const reference = { perSecond: 10, cost: { ...nothing, clientCpu: times * referenceCpu } }
+    const rounds = measured.map((round) => ({ light: round, full: round, reference }))
+    return compare(model, { nodes: 3, streams: 20, rounds })
+  }
+  const [light, full] = compareWith(1)
 
   test('light load: at the rate that was measured, with all that is idle', () => {
     expect.assert(light)
@@ -108,8 +131,19 @@ describe('what is compared with a measurement', () => {
   test('full load: at a rate that fills the cores', () => {
     expect.assert(full)
     const { perSecond, cost } = full.predicted
-    const cpu = cost.nodeCpu + cost.postgresCpu + cost.redisCpu + cost.clientCpu
-    expect(cpu * perSecond).toBeCloseTo(availableParallelism(), 6)
+    expect(cpuOf(cost) * perSecond).toBeCloseTo(availableParallelism(), 6)
+  })
+
+  test('full load: each process is as much slower as with the mix that it is compared with', () => {
+    const [, twice] = compareWith(2)
+    expect.assert(full && twice)
+    expect([full.contention, twice.contention].map((one) => one.toFixed(6))).toStrictEqual([
+      ...['1.000000', '2.000000'],
+    ])
+    const { perSecond, cost } = twice.predicted
+    expect(cpuOf(cost) * perSecond).toBeCloseTo(availableParallelism(), 6)
+    expect(perSecond).toBeLessThan(full.predicted.perSecond / 2)
+    expect(cost.storedBytes).toBeCloseTo(full.predicted.cost.storedBytes)
   })
 })
 

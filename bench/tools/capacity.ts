@@ -96,8 +96,35 @@ export function idleOf(
   ])
 }
 
+/**
+ * What operations cost if only some of those that are under way at a node share their work. A cost has a part of each operation,
+ * and one that is the same for however many share it: full costs have it once for `most` of them, light costs for each.
+ */
+export function costsWithSharing(
+  { light, full }: Record<Load, Costs>,
+  sharing: (name: string) => number,
+  most: number,
+): Costs {
+  return Object.fromEntries(
+    Object.entries(light).map(([name, cost]) => {
+      const part = (1 / Math.max(1, sharing(name)) - 1 / most) / (1 - 1 / most)
+      return [
+        name,
+        combine([
+          [cost, part],
+          [full[name] ?? cost, 1 - part],
+        ]),
+      ]
+    }),
+  )
+}
+
+/** Of nodes, PostgreSQL, Redis and clients together. */
+export function cpuOf({ nodeCpu, postgresCpu, redisCpu, clientCpu }: Cost): number {
+  return nodeCpu + postgresCpu + redisCpu + clientCpu
+}
+
 /** Units of this cost a second that fill all cores, if nodes, PostgreSQL, Redis and clients share them. */
 export function fullRate(unit: Cost, idle: Cost, cores: number): number {
-  const cpu = (cost: Cost) => cost.nodeCpu + cost.postgresCpu + cost.redisCpu + cost.clientCpu
-  return (cores - cpu(idle)) / cpu(unit)
+  return (cores - cpuOf(idle)) / cpuOf(unit)
 }
