@@ -24,29 +24,46 @@ export const target: FuzzTarget = {
     "'"
   ).split('|'),
   maxBytes: 2 * 1024,
-  run(input) {
-    const [from = '', subject = '', q = '', ...rest] = input.toString().split('\n')
-    const text = rest.join('\n')
-    const [senderName, senderEmail] = [text.slice(0, 50), addressOf(from.trim())]
-    const message = { senderName, senderEmail, subject: text, code: '', links: 1 }
-    const condition = unlessRefused({ from, subject, q })
-    const isInSubject = foldCase(text).includes(foldCase(subject))
-    if (condition?.filter) {
-      check(matchesFilter(condition.filter, message) === isInSubject, `subject: ${!isInSubject}`)
+  run: (input) => resultsOf(input).search !== undefined,
+  compare(input) {
+    const { text, subject, filter, own, search } = resultsOf(input)
+    const folded = foldCase(text)
+    if (filter !== undefined) {
+      const isInSubject = folded.includes(foldCase(subject))
+      check(filter === isInSubject, `subject: ${!isInSubject}`)
     }
-    const own = unlessRefused({ subject: text.slice(0, foldingBoundary(text, 100)) })
     // Marks are sorted, as far as there are few of them: half of a long run may be in another order.
-    if (own?.filter && !MANY_MARKS.test(text)) {
-      check(matchesFilter(own.filter, message) === true, 'a text without its own beginning')
-    }
-    if (condition?.search === undefined) return false
-    const steps = searchSteps(condition.search, text)
-    let step = steps.next()
-    while (!step.done) step = steps.next()
-    const isThere = foldCase(text).includes(condition.search)
-    check(step.value === isThere, `found: ${step.value}, but it is there: ${isThere}`)
-    return true
+    if (own !== undefined && !MANY_MARKS.test(text))
+      check(own === true, 'a text without its own beginning')
+    if (search === undefined) return
+    const isThere = folded.includes(search.text)
+    check(search.isFound === isThere, `found: ${search.isFound}, but it is there: ${isThere}`)
   },
+}
+
+/** Undefined: there is no such condition, or it was refused. */
+function resultsOf(input: Buffer) {
+  const [from = '', subject = '', q = '', ...rest] = input.toString().split('\n')
+  const text = rest.join('\n')
+  const [senderName, senderEmail] = [text.slice(0, 50), addressOf(from.trim())]
+  const message = { senderName, senderEmail, subject: text, code: '', links: 1 }
+  const condition = unlessRefused({ from, subject, q })
+  const own = unlessRefused({ subject: text.slice(0, foldingBoundary(text, 100)) })
+  return {
+    ...{ text, subject },
+    filter: condition?.filter && matchesFilter(condition.filter, message),
+    own: own?.filter && matchesFilter(own.filter, message),
+    search: condition?.search && {
+      text: condition.search,
+      isFound: resultOf(searchSteps(condition.search, text)),
+    },
+  }
+}
+
+function resultOf<Result>(steps: Generator<void, Result>): Result {
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
 }
 
 /** One that a condition of this sender or domain accepts. */
