@@ -3,6 +3,7 @@ import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
+import { unquoted } from '../base/address.ts'
 import { CHECK_RESULTS, type CheckResult } from '../shared/mail.ts'
 import { resolverFromAnswers } from './dns.ts'
 import { isCheckable, isWellFormed } from './header.ts'
@@ -136,10 +137,10 @@ function domainOf(address: string): string {
   return normalizedDomain(domainToASCII(domain) || domain)
 }
 
-/** mailauth leaves blanks and a route in an address. */
+/** mailauth leaves blanks and a route in an address, and removes quotes that need not be there. */
 function localPartOf(address: string): string {
   const path = address.replace(/\s+/g, '').replace(/^@[^:"]*:/, '')
-  return path.slice(0, Math.max(0, path.lastIndexOf('@'))).toLowerCase()
+  return unquoted(path.slice(0, Math.max(0, path.lastIndexOf('@')))).toLowerCase()
 }
 
 function normalizedDomain(domain: string | false | undefined): string {
