@@ -145,7 +145,11 @@ describe('text of HTML', () => {
     ['a target before a number', '<a href=x:1>a</a>1', 'a [x:1] 1'],
     ['a target before a slash', '<a href=x:1>a</a>/b', 'a [x:1] /b'],
     ['a target before a bracket', '<a href=x:1>a</a>(b)', 'a [x:1] (b)'],
-    ['a target before a full stop', '<a href=x:1>a</a>.<b>b</b>', 'a [x:1].b'],
+    ['a target before a full stop', '<a href=x:1>a</a>.<b>b</b>', 'a [x:1]. b'],
+    ['a target before a full stop without a blank', '<a href=x:1>a</a>.b', 'a [x:1] .b'],
+    ['a target before another host', '<a href=x:1>a</a>@b', 'a [x:1] @b'],
+    ['targets in a row', '<a href=x:1>a</a>•<a href=x:2>b</a>', 'a [x:1] •b [x:2]'],
+    ['a target that is its text before a word', '<a href=x:1>x:1</a>b', 'x:1 b'],
     ['a link whose text is its target in parts', '<a href=" x:1 ">x:<b>1</b></a>', 'x:1'],
     [
       'line breaks in pre',
@@ -194,8 +198,18 @@ describe('text of HTML', () => {
     ],
     [
       'what comes after embedded images',
-      `<img src="data:image/png;base64,${'QUJD\n'.repeat(300_000)}"><p>a</p><a href="data:,x">b</a>`,
+      `<img src="data:image/png;base64,${'QUJD\n'.repeat(1_600_000)}"><p>a</p><a href="data:,x">b</a>`,
       'a\n\nb [data:,x]',
+    ],
+    [
+      'what comes after embedded images with names and references',
+      `<img src=DATA:;name="x.png";BASE64,${'QUJD%0A&#10;'.repeat(100_000)}><p>a</p>`,
+      'a',
+    ],
+    [
+      'data that is no value',
+      `<pre>data:a/b;base64,${'QUJD'.repeat(400)}</pre>`,
+      `data:a/b;base64,${'QUJD'.repeat(400)}`,
     ],
     ['a target that is too long', `<a href=${'😀'.repeat(9_000)}>a</a>`, 'a'],
     ['a target with blanks that is too long', `<a href="${'x y '.repeat(5_000)}">a</a>`, 'a'],

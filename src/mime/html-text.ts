@@ -125,11 +125,15 @@ function addPreformatted(state: State, text: string): void {
   }
 }
 
+const PUNCTUATION = /^[.,;:!?…)\]}»”’、。，！？]+$/u
+const ENDS_PHRASE = new RegExp(`${PUNCTUATION.source.slice(0, -1)}(?=\\s|$)`, 'u')
+
 function write(state: State, text: string): void {
   const { lines, link } = state
   // Programs that find links in text would take it for a part of the target.
-  if (state.followsTarget && /^[\p{L}\p{N}\p{S}/(_&]/u.test(text)) lines.space()
-  state.followsTarget = false
+  if (state.followsTarget && !/^\s/.test(text) && !ENDS_PHRASE.test(text)) lines.space()
+  // More may follow in another element.
+  state.followsTarget &&= PUNCTUATION.test(text)
   if (link) link.text += text
   lines.write(text)
 }
@@ -240,8 +244,8 @@ function endLink(state: State): void {
     lines.space()
     lines.write(link.href)
     lines.space()
-  } else if (link.text !== link.href) {
-    lines.append(` [${link.href}]`)
+  } else {
+    if (link.text !== link.href) lines.append(` [${link.href}]`)
     state.followsTarget = true
   }
 }
