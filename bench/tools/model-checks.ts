@@ -41,7 +41,7 @@ export const CHECK_MIX: Percents = {
   session: 5,
   '/emails request': 5,
 }
-/** Shows what it costs processes to take turns on the cores. Not in the mix that is predicted by it. */
+/** Measures contention. Simpler than the mix that is predicted with it, and a part of it. */
 const REFERENCE_MIX: Percents = { 'mail of 4 KB': 20, 'poll, 304': 80 }
 const SUM = 100
 
@@ -129,7 +129,7 @@ export function compare(model: Model, { nodes, streams, rounds }: MixOnNodes) {
   })
 }
 
-/** How many of a mix under way at a node share work with this operation: mails a commit, polls a look-up. */
+/** How many of a mix under way at a node are assumed to share work with this operation: mails a commit, polls a look-up. */
 function sharing(mix: Percents, name: string): number {
   const [kind] = name.split(/[ ,]/)
   const same = Object.entries(mix).filter(([other]) => other.split(/[ ,]/)[0] === kind)
