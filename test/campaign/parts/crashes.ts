@@ -10,7 +10,7 @@ import type { BatchOrder, Part } from '../part.ts'
 
 /** Acknowledged before each fault. About twice as many are until it happens: more than a million at all kills and power cuts. */
 const MAILS = 250
-const FAULTS = 500
+const FAULTS = 600
 
 /** Debian's packages are those of `npm test`. */
 export function programProblem(): string | undefined {

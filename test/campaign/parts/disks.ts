@@ -53,7 +53,7 @@ type TornTell = NonNullable<Parameters<typeof makeTornDisk>[1]['tell']>
 export const diskFaults: Part = {
   name: 'disk-faults',
   unit: 'faults',
-  goal: 100,
+  goal: 120,
   quickGoal: 4,
   batch: 20,
   problem,
