@@ -161,8 +161,11 @@ export function readAttribute(tag: string, wanted: string): string | undefined {
 }
 
 // Only where a value starts: text may quote such a URL. Not one expression: a run of millions of characters overflows its stack.
-const DATA_START = /(?<=["'(=]\s{0,9})data:[^<>(),:]{0,100}?;\s?base64,/gi
+const DATA_START =
+  /(?<=(["'(=]|&(?:quot|apos|#0{0,3}3[49]|#x0{0,2}2[27]);)\s{0,9})data:[^<>(),:]{0,100}?;\s?base64,/gi
 const DATA_END = /[^A-Za-z0-9+/=%&#;\s]/g
+/** Without quotes, a blank ends the value too. */
+const BARE_DATA_END = /[^A-Za-z0-9+/=%&#;]/g
 const MIN_DATA = 1_000
 
 /** Without images in `data:` URLs: the text after them would be beyond the limits of length. */
@@ -170,10 +173,13 @@ export function withoutEmbeddedData(html: string): string {
   let [kept, from] = ['', 0]
   DATA_START.lastIndex = 0
   for (let start = DATA_START.exec(html); start; start = DATA_START.exec(html)) {
-    DATA_END.lastIndex = DATA_START.lastIndex
-    const end = DATA_END.exec(html)?.index ?? html.length
+    const isBare = start[1] === '=' || start[1] === '('
+    const ending = isBare ? BARE_DATA_END : DATA_END
+    ending.lastIndex = DATA_START.lastIndex
+    const end = ending.exec(html)?.index ?? html.length
     if (end - start.index >= MIN_DATA) {
-      kept += html.slice(from, start.index)
+      // An empty value without quotes would be the next attribute.
+      kept += html.slice(from, start.index + (isBare ? 'data:'.length : 0))
       from = end
     }
     DATA_START.lastIndex = end

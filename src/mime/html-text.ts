@@ -125,15 +125,18 @@ function addPreformatted(state: State, text: string): void {
   }
 }
 
-const PUNCTUATION = /^[.,;:!?…)\]}»”’、。，！？]+$/u
-const ENDS_PHRASE = new RegExp(`${PUNCTUATION.source.slice(0, -1)}(?=\\s|$)`, 'u')
+/** Followed by no blank. */
+const WIDE = '、。，．！？；：）］｝」』】》〉〕'
+const PUNCTUATION = new RegExp(`^[.,;:!?…)\\]}»«›‹”’“‘"'>،؛؟۔।${WIDE}]+$`, 'u')
+const ENDS_PHRASE = new RegExp(`${PUNCTUATION.source.slice(0, -1)}(?=\\s|$)|^[${WIDE}]`, 'u')
 
 function write(state: State, text: string): void {
   const { lines, link } = state
+  const follows = state.followsTarget && lines.isJoined()
   // Programs that find links in text would take it for a part of the target.
-  if (state.followsTarget && !/^\s/.test(text) && !ENDS_PHRASE.test(text)) lines.space()
+  if (follows && !/^\s/.test(text) && !ENDS_PHRASE.test(text)) lines.space()
   // More may follow in another element.
-  state.followsTarget &&= PUNCTUATION.test(text)
+  state.followsTarget = follows && PUNCTUATION.test(text)
   if (link) link.text += text
   lines.write(text)
 }

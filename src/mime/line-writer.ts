@@ -27,6 +27,8 @@ export function lineWriter() {
   return {
     text: () => text,
     length: () => text.length,
+    /** Whether nothing separates the next part from the last one. */
+    isJoined: () => text !== '' && breaks === 0 && !isSpaced,
     /** Appends a part of a line. */
     write(part: string): void {
       if (text === '' || breaks > 0) startLine()

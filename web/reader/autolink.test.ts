@@ -28,6 +28,13 @@ for (const [name, text, expected] of [
   ['the scheme may be upper case', 'HTTPS://A.test/', ['HTTPS://A.test/']],
   ['non-ASCII letters are part of it', 'http://a.test/ä中', ['http://a.test/ä中']],
   ['a Chinese full stop ends it', 'http://a.test/b。', ['http://a.test/b']],
+  ['text after a Chinese comma is not part of it', '[http://a.test/b]，c', ['http://a.test/b']],
+  [
+    'quotation marks around it are not part of it',
+    '»http://a.test/b«, “http://a.test/c”',
+    ['http://a.test/b', 'http://a.test/c'],
+  ],
+  ['an Arabic comma ends it', 'http://a.test/b، c', ['http://a.test/b']],
   ['a script is not a link', 'javascript:alert(1) and javascript://http', []],
   ['data: is not a link', 'data:text/html,<script>', []],
   ['a scheme alone is not a link', 'http:// https://', []],

@@ -15,10 +15,10 @@ export function autolink(text: string): Piece[] {
   return pieces
 }
 
-// Ends at a quote, an angle bracket or a space, although browsers accept them: mails put URLs between them.
-const URL_PATTERN = /\bhttps?:\/\/[^\s<>"'`\p{Cc}\p{Cf}]{1,4000}/giu
+// Ends at a quote, an angle bracket, a space or wide punctuation, although browsers accept them: mails put URLs between them.
+const URL_PATTERN = /\bhttps?:\/\/[^\s<>"'`\u3000-\u303f\uff00-\uffef\p{Cc}\p{Cf}]{1,4000}/giu
 const CLOSERS = { ')': '(', ']': '[', '}': '{' } as const
-const PUNCTUATION = /[.,;:!?*_~|\\。、，！？]/
+const PUNCTUATION = /[.,;:!?*_~|\\…»«›‹”’“‘،؛؟۔।]/
 
 /** Without trailing punctuation of the sentence; a closing bracket stays if the URL opens it. */
 function trimUrl(match: string): string {
