@@ -27,7 +27,7 @@ export function htmlTokenizer(html: string) {
 
   function readTag(nameStart: number, isEnd: boolean): HtmlToken {
     const start = nameEnd(html, nameStart)
-    const name = html.slice(nameStart, start).toLowerCase()
+    const name = lowerCase(html.slice(nameStart, start))
     const end = tagEnd(html, start)
     at = end ?? html.length
     if (!isEnd && SKIPPED_ELEMENTS.has(name)) {
@@ -81,6 +81,15 @@ function nameEnd(html: string, at: number): number {
   let end = at + 1
   while (end < html.length && !endsName(html.charCodeAt(end))) end += 1
   return end
+}
+
+/** Most are in lower case. `toLowerCase` is slow for the names of a text that has a character outside Latin-1. */
+function lowerCase(name: string): string {
+  for (let at = 0; at < name.length; at += 1) {
+    const code = name.charCodeAt(at)
+    if ((code >= 0x41 && code <= 0x5a) || code > 0x7f) return name.toLowerCase()
+  }
+  return name
 }
 
 /** A blank, `/` or `>`. */
@@ -192,8 +201,9 @@ export function decodeEntities(text: string): string {
   return text.includes('&') ? decodeHTML(text) : text
 }
 
-/** Outside `pre`. Most texts have none to collapse. */
+/** Outside `pre`. Most texts have none to collapse, or are a line break between tags. */
 export function collapseBlanks(text: string): string {
+  if (text === '\n') return ' '
   return /[\t\r\n\f]| {2}/.test(text) ? text.replace(/[ \t\r\n\f]+/g, ' ') : text
 }
 
