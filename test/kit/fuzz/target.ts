@@ -24,6 +24,13 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Fault(message)
 }
 
+/** Of work that is done in steps. */
+export function resultOf<Result>(steps: Generator<void, Result>): Result {
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
+}
+
 /** What was parsed may name `__proto__`. */
 export function checkPrototype(): void {
   const added = Object.keys(Object.prototype)

@@ -3,7 +3,7 @@ import { Problem } from '../../../../src/base/problem.ts'
 import { parseConditions } from '../../../../src/mail/api/check-mail-filter.ts'
 import { matchesFilter, searchSteps } from '../../../../src/mail/rules/filter.ts'
 import { bytesOf, mailSeeds } from '../seeds.ts'
-import { check, type FuzzTarget } from '../target.ts'
+import { check, type FuzzTarget, resultOf } from '../target.ts'
 
 const texts = mailSeeds()
   .slice(0, 150)
@@ -58,12 +58,6 @@ function resultsOf(input: Buffer) {
       isFound: resultOf(searchSteps(condition.search, text)),
     },
   }
-}
-
-function resultOf<Result>(steps: Generator<void, Result>): Result {
-  let step = steps.next()
-  while (!step.done) step = steps.next()
-  return step.value
 }
 
 /** One that a condition of this sender or domain accepts. */
